@@ -35,14 +35,21 @@ void* allocate_on(size_t bytes, PageKind kind) {
 
 }  // namespace
 
-void* allocate_block(size_t bytes, PageKind kind) {
+void* reserve_block(size_t bytes, PageKind kind) {
   // Smaller ones share their pages with whatever the heap has beside them.
-  if (kind == PageKind::kSmall || bytes < PageHeap::kLeastBytes)
-    return allocate_on(bytes, PageKind::kSmall);
-  HugePages& pages = HugePages::of_process();
-  if (pages.are_dear()) return allocate_on(bytes, PageKind::kSmall);
-  void* block = allocate_on(bytes, PageKind::kHuge);
-  if (block != nullptr) pages.make(static_cast<char*>(block), bytes);
+  const bool is_huge = kind == PageKind::kHuge && bytes >= PageHeap::kLeastBytes &&
+                       !HugePages::of_process().are_dear();
+  return allocate_on(bytes, is_huge ? PageKind::kHuge : PageKind::kSmall);
+}
+
+void make_pages(void* block, size_t bytes, PageKind kind) {
+  if (kind == PageKind::kHuge && bytes >= PageHeap::kLeastBytes)
+    HugePages::of_process().make(static_cast<char*>(block), bytes);
+}
+
+void* allocate_block(size_t bytes, PageKind kind) {
+  void* block = reserve_block(bytes, kind);
+  if (block != nullptr) make_pages(block, bytes, kind);
   return block;
 }
 

@@ -15,6 +15,10 @@ namespace tierup {
 // on whatever pages the heap has, and small ones serve as long as huge ones are dear
 // (huge_pages.h).
 void* allocate_block(size_t bytes, PageKind kind = PageKind::kSmall);
+// The same in two steps: whoever writes the block first calls make_pages(), which makes huge pages
+// where it asked for them, or has small ones come as they are touched.
+void* reserve_block(size_t bytes, PageKind kind);
+void make_pages(void* block, size_t bytes, PageKind kind);
 // As allocate_block() on small pages, in the place of spare blocks where there is room without
 // them: those become null and are gone (page_heap.h).
 void* allocate_block_over(size_t bytes, std::span<void*> spare);

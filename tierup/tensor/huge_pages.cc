@@ -64,6 +64,10 @@ void HugePages::make(char* block, size_t bytes) {
   const int64_t small_price = price_of_small_ones();
   char* const end = block + bytes;
   char* const second = next_page(block);
+  const auto have_small_ones = [&] {
+    if (second < end) madvise(second, static_cast<size_t>(end - second), MADV_NOHUGEPAGE);
+  };
+  if (are_dear()) return have_small_ones();
   const auto pages = static_cast<int64_t>(
       second >= end
           ? 1
@@ -76,8 +80,7 @@ void HugePages::make(char* block, size_t bytes) {
     const int64_t now = now_();
     if (now - start <= small_price || !add_to_cost(now - start, now)) return;
     // Those that are made stay as they are.
-    if (!is_ended.exchange(true) && second < end)
-      madvise(second, static_cast<size_t>(end - second), MADV_NOHUGEPAGE);
+    if (!is_ended.exchange(true)) have_small_ones();
   });
 }
 

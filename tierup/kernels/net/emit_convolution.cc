@@ -76,7 +76,7 @@ convolution_forward::primitive_desc Emitter::describe_apart(const Layer& layer) 
   return plain.dst_desc().get_size() == bytes ? plain : pd;
 }
 
-Tensor Emitter::dense_weight(const Layer& layer) const {
+Tensor Emitter::dense_weight(const Layer& layer) {
   const Tensor given = contiguous(layer.weight);
   if (layer.scale.empty()) return given;
   Tensor weight = Tensor::empty(given.sizes(), ScalarType::kFloat);
@@ -139,7 +139,7 @@ BufferLayout Emitter::act_convolution(const Layer& layer,
                                       const std::function<BufferLayout()>& place_result) {
   const BufferLayout source = place_in(layer.inputs[0], pd.src_desc());
   const BufferLayout weights = packed(
-      layer.id * 2, layer, [&] { return dense_weight(layer); }, pd.weights_desc(),
+      layer.id * 2, layer, [layer] { return dense_weight(layer); }, pd.weights_desc(),
       row_major(weight_sizes(layer.conv)));
   const BufferLayout bias = vector_of(layer.id * 2 + 1, folded_bias(layer));
   const BufferLayout target = place_result();
@@ -152,13 +152,13 @@ BufferLayout Emitter::act_convolution(const Layer& layer,
 }
 
 BufferLayout Emitter::own_weights(const Layer& layer, const OwnWeights& own) {
-  const auto fill = [&](char* to) {
+  auto fill = [layer, pack = own.pack](char* to) {
     const Tensor weight = dense_weight(layer);
-    own.pack(weight.data<float>(), reinterpret_cast<float*>(to));
+    pack(weight.data<float>(), reinterpret_cast<float*>(to));
     return give_back_pages(layer.weight);
   };
-  return stored(layer.id * 2, own.layout, fill,
-                packed_name(layer, own.form, own.layout, own.numbers));
+  return stored(layer.id * 2, own.layout, packed_name(layer, own.form, own.layout, own.numbers),
+                std::move(fill));
 }
 
 Emitter::OwnHomes Emitter::own_homes(const Layer& layer, const memory::desc& source_as,
@@ -180,7 +180,7 @@ void Emitter::winograd(const Layer& layer, Algorithm algorithm) {
       {PackedForm::kWinograd,
        {winograd_panel(problem)},
        row_major(IntVector{winograd_weight_count(problem) / panel, panel}),
-       [&](const float* weight, float* to) { pack_winograd_weight(problem, weight, to); }},
+       [problem](const float* weight, float* to) { pack_winograd_weight(problem, weight, to); }},
       plan.scratch());
   act(
       [=, steps = *store_steps(layer)](Bases bases) {
@@ -220,7 +220,7 @@ void Emitter::panels(const Layer& layer) {
       {PackedForm::kPanels,
        {problem.panel},
        row_major(IntVector{convolution_weight_count(problem)}),
-       [&](const float* weight, float* to) { pack_convolution_weight(problem, weight, to); }},
+       [problem](const float* weight, float* to) { pack_convolution_weight(problem, weight, to); }},
       plan.scratch());
   act_panels(layer, problem, plan, h);
   settle(layer.output, h.target);
@@ -243,7 +243,7 @@ void Emitter::planes(const Layer& layer) {
   const BufferLayout source = place_in(layer.inputs[0], row_major(value(layer.inputs[0]).sizes));
   const BufferLayout weights = own_weights(
       layer,
-      {PackedForm::kPlanes, {}, row_major(weight_sizes(g)), [&](const float* weight, float* to) {
+      {PackedForm::kPlanes, {}, row_major(weight_sizes(g)), [g](const float* weight, float* to) {
          std::copy_n(weight, g.weights(), to);
        }});
   const BufferLayout bias = vector_of(layer.id * 2 + 1, folded_bias(layer));
@@ -268,7 +268,7 @@ void Emitter::channels(const Layer& layer) {
       place_in(layer.inputs[0], channels_last(value(layer.inputs[0]).sizes));
   const memory::desc weights_as = row_major(IntVector{g.kernel_points(), g.out_channels});
   const BufferLayout weights = own_weights(
-      layer, {PackedForm::kChannels, {}, weights_as, [&](const float* weight, float* to) {
+      layer, {PackedForm::kChannels, {}, weights_as, [g](const float* weight, float* to) {
                 pack_channel_weight(g, weight, to);
               }});
   const BufferLayout bias = vector_of(layer.id * 2 + 1, folded_bias(layer));

@@ -134,15 +134,15 @@ void Emitter::panel_product(const Layer& layer) {
   const ConvolutionPlan plan = plan_convolution(problem, intra_op_threads());
   const memory::desc packed_as = row_major(IntVector{convolution_weight_count(problem)});
   const BufferLayout source = place_in(layer.inputs[0], row_major(value(layer.inputs[0]).sizes));
-  const auto fill = [&](char* to) {
+  auto fill = [layer, problem](char* to) {
     const Tensor weight = scaled_weight(layer);
     pack_product_weight(problem, weight.data<float>(), weight.stride(0), weight.stride(1),
                         reinterpret_cast<float*>(to));
     return give_back_pages(layer.weight);
   };
   const BufferLayout weights =
-      stored(layer.weights_id * 2, packed_as, fill,
-             packed_name(layer, PackedForm::kPanels, packed_as, {problem.panel}));
+      stored(layer.weights_id * 2, packed_as,
+             packed_name(layer, PackedForm::kPanels, packed_as, {problem.panel}), std::move(fill));
   const BufferLayout bias = vector_of(layer.weights_id * 2 + 1, grouped_bias(layer));
   const BufferLayout target = result_place(layer, row_major(value(layer.output).sizes));
   const BufferLayout room = fresh(row_major(IntVector{plan.scratch()}));
@@ -174,10 +174,12 @@ void Emitter::onednn_product(const Layer& layer) {
   }
   BufferLayout source = place_in(layer.inputs[0], row_major(value(layer.inputs[0]).sizes));
   source.layout = pd.src_desc();
-  const Tensor weight = scaled_weight(layer);
+  const Tensor& given = layer.weight;
+  const memory::desc outer =
+      layer.scale.empty() ? strided(given.sizes(), given.strides()) : row_major(given.sizes());
   const BufferLayout weights = packed(
-      layer.weights_id * 2, layer, [&] { return weight; }, pd.weights_desc(),
-      strided(weight.sizes(), weight.strides()));
+      layer.weights_id * 2, layer, [layer] { return scaled_weight(layer); }, pd.weights_desc(),
+      outer);
   BufferLayout bias = vector_of(layer.weights_id * 2 + 1, folded_bias(layer));
   bias.layout = pd.bias_desc();
   const BufferLayout result = result_place(layer, row_major(value(layer.output).sizes));

@@ -119,7 +119,7 @@ void Emitter::row_product(const Layer& layer) {
   const IntVector strides{weight.size(1), 1};
   // Packed for primitives under another name, which must not take up this layout.
   const BufferLayout weights = packed(
-      -1 - layer.weights_id, layer, [&] { return weight; }, strided(weight.sizes(), strides),
+      -1 - layer.weights_id, layer, [weight] { return weight; }, strided(weight.sizes(), strides),
       strided(weight.sizes(), weight.strides()));
   multiply_rows(layer, weights, strides);
 }
@@ -158,14 +158,15 @@ void Emitter::single_row(const Layer& layer) {
   const int64_t n = layer.weight.size(1);
   const BufferLayout source = place_in(layer.inputs[0], row_major(value(layer.inputs[0]).sizes));
   const memory::desc layout = row_major(IntVector{row_panel_count(n), k, kRowPanel});
-  const auto fill = [&](char* to) {
+  auto fill = [layer, k, n](char* to) {
     const Tensor weight = scaled_weight(layer);
     pack_row_panels(weight.data<float>(), weight.stride(0), weight.stride(1), k, n,
                     reinterpret_cast<float*>(to));
     return give_back_pages(layer.weight);
   };
-  const BufferLayout weights = stored(-1 - layer.weights_id, layout, fill,
-                                      packed_name(layer, PackedForm::kRowPanels, layout));
+  const BufferLayout weights =
+      stored(-1 - layer.weights_id, layout, packed_name(layer, PackedForm::kRowPanels, layout),
+             std::move(fill));
   const BufferLayout bias = vector_of(layer.weights_id * 2 + 1, folded_bias(layer));
   const BufferLayout target = fresh(row_major(value(layer.output).sizes));
   act(

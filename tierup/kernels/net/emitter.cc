@@ -45,10 +45,14 @@ Emitted Emitter::run() {
   }
   stays_cached_ = weights * static_cast<int64_t>(sizeof(float)) <= most_cached();
   choose_algorithms();
+  // What is pending is nobody's once this emitter has gone.
+  const std::unique_ptr<WeightStore, void (*)(WeightStore*)> pending(
+      &weights_, [](WeightStore* weights) { weights->drop_pending(); });
   for (const Layer& layer : net_.layers) {
     refusing(layer, [&] { emit(layer); });
     ++layer_;
   }
+  weights_.fill_pending();
   finish_outputs();
   return std::move(out_);
 }
@@ -221,11 +225,15 @@ Argument Emitter::scratch(const memory::desc& layout) {
   return {DNNL_ARG_SCRATCHPAD, {layout, new_buffer(layout.get_size()), 0}};
 }
 
-BufferLayout Emitter::stored(int id, const memory::desc& layout, const WeightStore::Fill& fill,
-                             std::optional<PackedName> name) {
-  const auto block = weights_.get(id, layout, std::move(name), fill);
+BufferLayout Emitter::constant_place(const memory::desc& layout,
+                                     const std::shared_ptr<char[]>& block) {
   out_.blocks.push_back(block);
   return {layout, constant_buffer(block.get(), layout.get_size()), 0};
+}
+
+BufferLayout Emitter::stored(int id, const memory::desc& layout, std::optional<PackedName> name,
+                             WeightStore::Fill fill) {
+  return constant_place(layout, weights_.get_later(id, layout, std::move(name), std::move(fill)));
 }
 
 std::optional<PackedName> Emitter::packed_name(const Layer& layer, PackedForm form,
@@ -237,28 +245,28 @@ std::optional<PackedName> Emitter::packed_name(const Layer& layer, PackedForm fo
   return PackedName(layer.weight, std::move(numbers), layout, layer.scale);
 }
 
-BufferLayout Emitter::packed(int id, const Layer& layer, const std::function<Tensor()>& make,
+BufferLayout Emitter::packed(int id, const Layer& layer, std::function<Tensor()> make,
                              const memory::desc& wanted, const memory::desc& outer) {
-  const auto fill = [&](char* to) {
+  auto fill = [make = std::move(make), weight = layer.weight, wanted, outer](char* to) {
     const Tensor made = make();
     memory from(outer, onednn_engine(), made.raw());
     memory target(wanted, onednn_engine(), to);
     dnnl::reorder(from, target).execute(onednn_stream(), from, target);
     onednn_stream().wait();
-    return give_back_pages(layer.weight);
+    return give_back_pages(weight);
   };
-  return stored(
-      id, wanted, fill,
-      packed_name(layer, PackedForm::kReordered, wanted, {layer.conv.transposed ? 1 : 0}));
+  auto name = packed_name(layer, PackedForm::kReordered, wanted, {layer.conv.transposed ? 1 : 0});
+  return stored(id, wanted, std::move(name), std::move(fill));
 }
 
 BufferLayout Emitter::vector_of(int id, const std::vector<float>& numbers) {
   const auto count = static_cast<int64_t>(numbers.size());
   const memory::desc layout = row_major(IntVector{count});
-  return stored(id, layout, [&](char* to) {
+  const auto fill = [&](char* to) {
     std::memcpy(to, numbers.data(), numbers.size() * sizeof(float));
     return SpareWeight();
-  });
+  };
+  return constant_place(layout, weights_.get(id, layout, fill));
 }
 
 // An output is written where the caller wants it if its buffer holds nothing else.

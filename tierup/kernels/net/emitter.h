@@ -130,16 +130,18 @@ class Emitter {
   bool copy_rows(const BufferLayout& from, const BufferLayout& to);
   bool copy_plain(const BufferLayout& from, const BufferLayout& to);
   Argument scratch(const memory::desc& layout);
-  // The constant named `id` in this layout; `fill` writes a missing one.
-  BufferLayout stored(int id, const memory::desc& layout, const WeightStore::Fill& fill,
-                      std::optional<PackedName> name = std::nullopt);
+  // The weights named `id` in this layout, which `fill` writes later where they are missing. It may
+  // refer to this emitter, and has copies of all else.
+  BufferLayout stored(int id, const memory::desc& layout, std::optional<PackedName> name,
+                      WeightStore::Fill fill);
+  BufferLayout constant_place(const memory::desc& layout, const std::shared_ptr<char[]>& block);
   // What names a layer's weights when they are packed so, with the numbers that this goes by.
   // Nothing for weights that this net made.
   std::optional<PackedName> packed_name(const Layer& layer, PackedForm form,
                                         const memory::desc& layout,
                                         std::vector<int64_t> numbers = {}) const;
   // What `make` makes of a layer's weight, by a reorder.
-  BufferLayout packed(int id, const Layer& layer, const std::function<Tensor()>& make,
+  BufferLayout packed(int id, const Layer& layer, std::function<Tensor()> make,
                       const memory::desc& wanted, const memory::desc& outer);
   BufferLayout vector_of(int id, const std::vector<float>& numbers);
   void find_last_uses();
@@ -246,7 +248,7 @@ class Emitter {
   // count of points in a block, 13 ms and 2.5 MB for a row of 2,752 points.
   static bool is_by_small_products(const dnnl::convolution_forward::primitive_desc& pd);
   // The convolution's weight, dense and with the normalisation's factors.
-  Tensor dense_weight(const Layer& layer) const;
+  static Tensor dense_weight(const Layer& layer);
   std::vector<Algorithm> candidates_of(const Layer& layer) const;
   // Set where there is nothing to measure.
   std::optional<Algorithm> only_algorithm(const Layer& layer);

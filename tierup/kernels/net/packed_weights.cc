@@ -22,11 +22,13 @@ bool PackedName::operator==(const PackedName& other) const {
          layout == other.layout && scale == other.scale;
 }
 
-PackedBlock::PackedBlock(size_t bytes, const Fill& fill, std::optional<PackedName> name)
-    : name_(std::move(name)),
-      bytes_(bytes),
-      memory_(aligned_block(bytes, PageKind::kHuge)),
-      spare_(fill(memory_.get())) {}
+PackedBlock::PackedBlock(size_t bytes, std::optional<PackedName> name)
+    : name_(std::move(name)), bytes_(bytes), memory_(reserved_block(bytes, PageKind::kHuge)) {}
+
+void PackedBlock::fill(const Fill& write) {
+  make_pages(memory_.get(), bytes_, PageKind::kHuge);
+  spare_ = write(memory_.get());
+}
 
 PackedWeights& PackedWeights::of_process() {
   // Never destroyed: nets of static objects may go after it.
@@ -35,6 +37,7 @@ PackedWeights& PackedWeights::of_process() {
 }
 
 std::shared_ptr<PackedBlock> PackedWeights::find(const PackedName& name) const {
+  const std::lock_guard<std::mutex> lock(mutex_);
   const auto [first, last] = blocks_.equal_range(name.weight.raw());
   for (auto known = first; known != last; ++known) {
     std::shared_ptr<PackedBlock> block = known->second.lock();
@@ -43,20 +46,11 @@ std::shared_ptr<PackedBlock> PackedWeights::find(const PackedName& name) const {
   return nullptr;
 }
 
-// Packing takes long, and is done outside the lock.
-std::shared_ptr<PackedBlock> PackedWeights::get(PackedName name, const PackedBlock::Fill& fill) {
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    if (auto known = find(name)) return known;
-  }
-  const void* weight = name.weight.raw();
-  const size_t bytes = name.layout.get_size();
-  auto made = std::make_shared<PackedBlock>(bytes, fill, std::move(name));
+void PackedWeights::add(const std::shared_ptr<PackedBlock>& block) {
+  if (find(*block->name()) != nullptr) return;
   const std::lock_guard<std::mutex> lock(mutex_);
-  if (auto known = find(*made->name())) return known;
   std::erase_if(blocks_, [](const auto& known) { return known.second.expired(); });
-  blocks_.emplace(weight, made);
-  return made;
+  blocks_.emplace(block->name()->weight.raw(), block);
 }
 
 }  // namespace tierup::kernels::net

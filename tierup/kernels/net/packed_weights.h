@@ -40,16 +40,19 @@ struct PackedName {
   bool operator==(const PackedName& other) const;
 };
 
-// Packed numbers. The same for all who have it; any thread.
+// Packed numbers. The same for all who have it; any thread, once it is filled.
 class PackedBlock {
  public:
   // Writes a block, and tells which weight is spare beside it, if one is.
   using Fill = std::function<SpareWeight(char*)>;
-  // With a name: until the last reader goes, PackedWeights finds it.
-  PackedBlock(size_t bytes, const Fill& fill, std::optional<PackedName> name = std::nullopt);
+  // Memory that is not written yet.
+  explicit PackedBlock(size_t bytes, std::optional<PackedName> name = std::nullopt);
   PackedBlock(const PackedBlock&) = delete;
   PackedBlock& operator=(const PackedBlock&) = delete;
 
+  // Once, by one thread.
+  void fill(const Fill& write);
+  size_t bytes() const { return bytes_; }
   char* data() const { return memory_.get(); }
   const std::optional<PackedName>& name() const { return name_; }
   // Of the bytes, the part of each who says that it holds the block.
@@ -65,8 +68,8 @@ class PackedBlock {
   std::atomic<size_t> holders_{0};
 };
 
-// Thread rule: any thread. Two that want the same missing form at once both pack it; all later ones
-// have the first's.
+// Thread rule: any thread. Two that miss the same form at once both pack it; all later ones have
+// the first's.
 class PackedWeights {
  public:
   static PackedWeights& of_process();
@@ -74,13 +77,13 @@ class PackedWeights {
   PackedWeights(const PackedWeights&) = delete;
   PackedWeights& operator=(const PackedWeights&) = delete;
 
-  // The block of this name, packed by `fill` where there is none.
-  std::shared_ptr<PackedBlock> get(PackedName name, const PackedBlock::Fill& fill);
+  // Null where nobody has it.
+  std::shared_ptr<PackedBlock> find(const PackedName& name) const;
+  // A filled block that has a name.
+  void add(const std::shared_ptr<PackedBlock>& block);
 
  private:
-  std::shared_ptr<PackedBlock> find(const PackedName& name) const;  // The caller holds the mutex.
-
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::unordered_multimap<const void*, std::weak_ptr<PackedBlock>> blocks_;  // By weights' memory.
 };
 

@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <vector>
+
+#include "tierup/base/parallel.h"
 #include "tierup/kernels/net/weight_store.h"
 
 namespace tierup::kernels::net {
@@ -20,11 +24,15 @@ class PackedWeightsTest : public testing::Test {
   }
   // As a net would have it; counts what is packed.
   std::shared_ptr<PackedBlock> get(const PackedName& name) {
-    return weights_.get(name, [&](char* to) {
+    if (auto known = weights_.find(name)) return known;
+    auto made = std::make_shared<PackedBlock>(name.weight.bytes(), name);
+    made->fill([&](char* to) {
       ++packed_;
       std::copy_n(static_cast<const char*>(name.weight.raw()), name.weight.bytes(), to);
       return SpareWeight();
     });
+    weights_.add(made);
+    return made;
   }
 
   static constexpr int64_t kRows = 8;
@@ -63,19 +71,67 @@ TEST_F(PackedWeightsTest, TheLastReaderTakesTheFormWithIt) {
   EXPECT_EQ(packed_, 2);
 }
 
-TEST_F(PackedWeightsTest, StoresThatHaveOneBlockHoldTheirSharesOfIt) {
+class WeightStores : public PackedWeightsTest {
+ protected:
+  // Counts what is packed, on any thread.
+  WeightStore::Memory get(WeightStore& store, int id, std::optional<PackedName> name) {
+    return store.get_later(id, layout_, std::move(name), [this](char* to) {
+      ++filled_;
+      std::fill_n(to, layout_.get_size(), '\1');
+      return SpareWeight();
+    });
+  }
+
+  const memory::desc layout_ = row_major(IntVector{kRows, kColumns});
+  std::atomic<int> filled_{0};
+};
+
+TEST_F(WeightStores, ThatHaveOneBlockHoldTheirSharesOfIt) {
   const Tensor given = weight();
   WeightStore first;
   WeightStore second;
-  const memory::desc layout = name(given).layout;
-  const auto fill = [](char*) { return SpareWeight(); };
-  const auto block = first.get(0, layout, name(given), fill);
+  const auto block = get(first, 0, name(given));
+  first.fill_pending();
+  EXPECT_EQ(block[0], '\1');
   EXPECT_EQ(first.bytes(), given.bytes());
-  EXPECT_EQ(second.get(7, layout, name(given), fill), block);
+  EXPECT_EQ(get(second, 7, name(given)), block);
   EXPECT_EQ(first.bytes() + second.bytes(), given.bytes());
   // Without a name it is the store's own.
-  EXPECT_NE(second.get(8, layout, std::nullopt, fill), block);
+  EXPECT_NE(get(second, 8, std::nullopt), block);
+  second.fill_pending();
   EXPECT_EQ(second.bytes(), given.bytes() / 2 + given.bytes());
+  EXPECT_EQ(filled_, 2);
+}
+
+TEST_F(WeightStores, PackWhatIsPendingOnceOnAllThreads) {
+  const ThreadCountScope threads(2);
+  const Tensor given = weight();
+  WeightStore store;
+  std::vector<WeightStore::Memory> blocks;
+  for (int id = 0; id < 20; ++id) blocks.push_back(get(store, id, name(weight())));
+  const auto first = get(store, 20, name(given));
+  EXPECT_EQ(get(store, 21, name(given)), first);
+  EXPECT_EQ(get(store, 20, name(given)), first);
+  EXPECT_EQ(filled_, 0);
+  store.fill_pending();
+  EXPECT_EQ(filled_, 21);
+  for (const auto& block : blocks) EXPECT_EQ(block[kRows * kColumns - 1], '\1');
+  EXPECT_EQ(store.bytes(), 21 * given.bytes());
+}
+
+TEST_F(WeightStores, HaveNothingOfWhatWasDropped) {
+  const Tensor given = weight();
+  WeightStore store;
+  get(store, 0, name(given));
+  store.drop_pending();
+  store.fill_pending();
+  EXPECT_EQ(filled_, 0);
+  EXPECT_EQ(store.bytes(), 0U);
+  EXPECT_FALSE(store.known_layout(0));
+  WeightStore other;
+  get(other, 0, name(given));
+  other.fill_pending();
+  EXPECT_EQ(filled_, 1);
 }
 
 }  // namespace

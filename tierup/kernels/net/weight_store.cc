@@ -1,46 +1,126 @@
 #include "tierup/kernels/net/weight_store.h"
 
 #include <algorithm>
+#include <functional>
+#include <span>
 
 #include "tierup/base/error.h"
+#include "tierup/base/parallel.h"
+#include "tierup/base/piece_queue.h"
 #include "tierup/kernels/net/compiled_net.h"
 #include "tierup/tensor/block_memory.h"
 
 namespace tierup::kernels::net {
 
-std::shared_ptr<char[]> aligned_block(size_t bytes, PageKind kind) {
-  auto* block = static_cast<char*>(allocate_block(bytes + 64, kind));
+namespace {
+
+std::shared_ptr<char[]> owned(void* block, size_t bytes) {
   require(block != nullptr, ErrorCode::kOutOfMemory, "no memory for {} bytes", bytes);
-  return std::shared_ptr<char[]>(block, [](char* p) { free_block(p); });
+  return {static_cast<char*>(block), [](char* p) { free_block(p); }};
+}
+
+}  // namespace
+
+std::shared_ptr<char[]> aligned_block(size_t bytes, PageKind kind) {
+  return owned(allocate_block(bytes + 64, kind), bytes);
+}
+std::shared_ptr<char[]> reserved_block(size_t bytes, PageKind kind) {
+  return owned(reserve_block(bytes + 64, kind), bytes);
 }
 
 WeightStore::~WeightStore() {
   for (const Entry& entry : entries_) entry.block->remove_holder();
 }
 
-std::shared_ptr<char[]> WeightStore::get(int id, const memory::desc& layout,
-                                         std::optional<PackedName> name, const Fill& fill) {
-  const auto memory_of = [](const std::shared_ptr<PackedBlock>& block) {
-    return std::shared_ptr<char[]>(block, block->data());
-  };
+WeightStore::Memory WeightStore::memory_of(const Entry& entry) {
+  return {entry.block, entry.block->data()};
+}
+
+const WeightStore::Entry* WeightStore::find(int id, const memory::desc& layout) const {
+  const auto is_it = [&](const Entry& entry) { return entry.id == id && entry.layout == layout; };
+  const auto known = std::ranges::find_if(entries_, is_it);
+  if (known != entries_.end()) return &*known;
+  const auto pending = std::ranges::find_if(pending_, is_it, &Pending::entry);
+  return pending != pending_.end() ? &pending->entry : nullptr;
+}
+
+const WeightStore::Entry& WeightStore::add(Entry entry) {
+  entry.block->add_holder();
+  return entries_.emplace_back(std::move(entry));
+}
+
+WeightStore::Memory WeightStore::get(int id, const memory::desc& layout, const Fill& fill) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  for (const Entry& entry : entries_) {
-    if (entry.id == id && entry.layout == layout) return memory_of(entry.block);
+  if (const Entry* known = find(id, layout)) return memory_of(*known);
+  const auto block = std::make_shared<PackedBlock>(layout.get_size());
+  block->fill(fill);
+  return memory_of(add({id, layout, block}));
+}
+
+WeightStore::Memory WeightStore::get_later(int id, const memory::desc& layout,
+                                           std::optional<PackedName> name, Fill fill) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (const Entry* known = find(id, layout)) return memory_of(*known);
+  if (name) {
+    if (auto block = PackedWeights::of_process().find(*name))
+      return memory_of(add({id, layout, std::move(block)}));
+    const auto same = std::ranges::find(
+        pending_, name, [](const Pending& pending) { return pending.entry.block->name(); });
+    if (same != pending_.end()) {
+      pending_.push_back({{id, layout, same->entry.block}, nullptr});
+      return memory_of(pending_.back().entry);
+    }
   }
-  std::shared_ptr<PackedBlock> block = name
-                                           ? PackedWeights::of_process().get(*std::move(name), fill)
-                                           : std::make_shared<PackedBlock>(layout.get_size(), fill);
-  block->add_holder();
-  entries_.push_back({id, layout, block});
-  return memory_of(block);
+  auto block = std::make_shared<PackedBlock>(layout.get_size(), std::move(name));
+  pending_.push_back({{id, layout, std::move(block)}, std::move(fill)});
+  return memory_of(pending_.back().entry);
+}
+
+// A weight that is larger than a thread's share is packed by all of them, the others by one each,
+// the largest first.
+void WeightStore::fill_pending() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  std::vector<const Pending*> parts;
+  size_t bytes = 0;
+  for (const Pending& pending : pending_) {
+    if (!pending.fill) continue;
+    parts.push_back(&pending);
+    bytes += pending.entry.block->bytes();
+  }
+  std::ranges::sort(parts, std::greater(),
+                    [](const Pending* part) { return part->entry.block->bytes(); });
+  const auto count = static_cast<int64_t>(parts.size());
+  const int64_t workers = piece_workers(count, intra_op_threads());
+  const size_t share = bytes / static_cast<size_t>(std::max<int64_t>(workers, 1));
+  const auto large = std::ranges::find_if(
+      parts, [&](const Pending* part) { return part->entry.block->bytes() <= share; });
+  for (auto part = parts.begin(); part != large; ++part) (*part)->entry.block->fill((*part)->fill);
+  const std::span<const Pending*> others(large, parts.end());
+  parallel_long_pieces(static_cast<int64_t>(others.size()), workers, [&](int64_t i, int64_t) {
+    const ThreadCountScope one(1);
+    const Pending& part = *others[static_cast<size_t>(i)];
+    part.entry.block->fill(part.fill);
+  });
+  for (Pending& pending : pending_) {
+    if (pending.fill && pending.entry.block->name())
+      PackedWeights::of_process().add(pending.entry.block);
+    add(std::move(pending.entry));
+  }
+  pending_.clear();
+}
+
+void WeightStore::drop_pending() noexcept {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  pending_.clear();
 }
 
 std::optional<memory::desc> WeightStore::known_layout(int id) const {
   const std::lock_guard<std::mutex> lock(mutex_);
-  for (const Entry& entry : entries_) {
-    if (entry.id == id) return entry.layout;
-  }
-  return std::nullopt;
+  const auto is_it = [id](const Entry& entry) { return entry.id == id; };
+  const auto known = std::ranges::find_if(entries_, is_it);
+  if (known != entries_.end()) return known->layout;
+  const auto pending = std::ranges::find_if(pending_, is_it, &Pending::entry);
+  return pending != pending_.end() ? std::optional(pending->entry.layout) : std::nullopt;
 }
 
 void WeightStore::set_algorithm(int id, Algorithm algorithm) {

@@ -39,10 +39,17 @@ class WeightStore {
   WeightStore(const WeightStore&) = delete;
   WeightStore& operator=(const WeightStore&) = delete;
 
-  // The block named `id` in this layout; `fill` writes a missing one. One that has a name in the
-  // process may come from another net.
-  std::shared_ptr<char[]> get(int id, const memory::desc& layout, std::optional<PackedName> name,
-                              const Fill& fill);
+  using Memory = std::shared_ptr<char[]>;
+  // The block named `id` in this layout; `fill` writes a missing one.
+  Memory get(int id, const memory::desc& layout, const Fill& fill);
+  // The same, but a missing one is written by fill_pending(), and may be another net's if it has a
+  // name.
+  Memory get_later(int id, const memory::desc& layout, std::optional<PackedName> name, Fill fill);
+  // Writes what is pending, on all threads that the caller may use: pages of weights are made by
+  // the thread that packs them. One net at a time may have blocks pending.
+  void fill_pending();
+  // Of a net that comes to nothing.
+  void drop_pending() noexcept;
   // A layout that the constant was packed in before; nets for other sizes take it again where they
   // can, so that one copy serves all.
   std::optional<memory::desc> known_layout(int id) const;
@@ -59,13 +66,24 @@ class WeightStore {
     memory::desc layout;
     std::shared_ptr<PackedBlock> block;
   };
+  struct Pending {
+    Entry entry;
+    Fill fill;  // None where the block is another one's that is pending.
+  };
+  static Memory memory_of(const Entry& entry);
+  // The caller holds the mutex.
+  const Entry* find(int id, const memory::desc& layout) const;
+  const Entry& add(Entry entry);
+
   mutable std::mutex mutex_;
   std::vector<Entry> entries_;
+  std::vector<Pending> pending_;
   std::vector<std::pair<int, Algorithm>> algorithms_;
   const std::shared_ptr<ArenaMemory> arenas_ = std::make_shared<ArenaMemory>();
 };
 
-// `bytes` of memory on a cache line's boundary.
+// `bytes` of memory on a cache line's boundary; as reserve_block() gives it.
 std::shared_ptr<char[]> aligned_block(size_t bytes, PageKind kind = PageKind::kSmall);
+std::shared_ptr<char[]> reserved_block(size_t bytes, PageKind kind);
 
 }  // namespace tierup::kernels::net
