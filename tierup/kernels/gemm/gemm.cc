@@ -308,7 +308,7 @@ void gemm_row(const GemmProblem& p) {
               p.b.col_stride,
               static_cast<const float*>(p.bias),
               static_cast<float*>(p.c)};
-  if (p.alpha.to_double() == 1 && p.beta.to_double() == 0) return run_row(row);
+  if (is_factor(p.alpha, 1) && is_factor(p.beta, 0)) return run_row(row);
   row.bias = nullptr;
   row.out = static_cast<float*>(thread_scratch(static_cast<size_t>(p.n) * sizeof(float)));
   run_row(row);
@@ -318,8 +318,8 @@ void gemm_row(const GemmProblem& p) {
 
 bool is_by_lines(const GemmProblem& p) {
   return p.batch == 1 && p.m > 1 && p.m <= most_line_rows() && p.b.row_stride == 1 &&
-         p.b.col_stride != 1 && (p.a.col_stride == 1 || p.k == 1) && p.alpha.to_double() == 1 &&
-         p.beta.to_double() == 0;
+         p.b.col_stride != 1 && (p.a.col_stride == 1 || p.k == 1) && is_factor(p.alpha, 1) &&
+         is_factor(p.beta, 0);
 }
 
 // Columns in parallel, as in run_row().

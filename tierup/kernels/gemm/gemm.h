@@ -23,6 +23,11 @@ struct MatrixOperand {
   int64_t col_stride = 0;
 };
 
+// Whether alpha or beta is this number, which one with an imaginary part is not.
+inline bool is_factor(const Scalar& factor, double number) {
+  return factor.to_complex() == complex128(number);
+}
+
 struct GemmProblem {
   ScalarType dtype = ScalarType::kFloat;
   int64_t batch = 1;

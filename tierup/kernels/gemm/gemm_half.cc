@@ -26,7 +26,7 @@ bool is_by_floats(const GemmProblem& p) {
                         (p.b.row_stride == 1 && p.b.col_stride == p.k);
   const bool has_rows = p.a.col_stride == 1 && (p.a.row_stride == p.k || p.m == 1);
   return is_narrow && is_whole && has_rows && p.batch == 1 && p.c_row_stride == p.n &&
-         p.beta.to_double() == 0;
+         is_factor(p.beta, 0);
 }
 
 void gemm_by_floats(const GemmProblem& p) {

@@ -98,7 +98,7 @@ const GemmBlockKernels& gemm_block_kernels() {
 }
 
 bool is_product_alone(const GemmProblem& p) {
-  return p.bias == nullptr && p.alpha.to_double() == 1 && p.beta.to_double() == 0;
+  return p.bias == nullptr && is_factor(p.alpha, 1) && is_factor(p.beta, 0);
 }
 
 bool is_dots(const GemmProblem& p) {

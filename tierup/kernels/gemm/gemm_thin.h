@@ -50,7 +50,7 @@ template <typename T>
 bool is_direct(const GemmProblem& p) {
   constexpr int64_t kNearNumbers = int64_t{1} << 15;
   constexpr int64_t kLittleDepth = 16;
-  if (p.alpha.to_double() != 1 || p.beta.to_double() != 0 || p.b.col_stride != 1) return false;
+  if (!is_factor(p.alpha, 1) || !is_factor(p.beta, 0) || p.b.col_stride != 1) return false;
   const bool is_near = p.k * p.n <= kNearNumbers;
   if constexpr (std::is_same_v<T, float>) return is_near && p.k <= kLittleDepth;
   return is_near || (p.m <= kDirectBand && p.batch == 1);

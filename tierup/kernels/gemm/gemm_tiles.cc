@@ -62,8 +62,8 @@ Parts parts_for(const GemmProblem& p, const Blocking& blocking, int64_t tile) {
 }  // namespace
 
 bool is_for_tiles(const GemmProblem& p) {
-  return instruction_set() == InstructionSet::kAvx2 && p.alpha.to_double() == 1 &&
-         (p.beta.to_double() == 0 || p.beta.to_double() == 1);
+  return instruction_set() == InstructionSet::kAvx2 && is_factor(p.alpha, 1) &&
+         (is_factor(p.beta, 0) || is_factor(p.beta, 1));
 }
 
 void gemm_tiles(const GemmProblem& p) {
@@ -94,7 +94,7 @@ void gemm_tiles(const GemmProblem& p) {
            static_cast<const float*>(p.b.data) + batch * p.b.batch_stride + column * p.b.col_stride,
            p.b.row_stride, p.b.col_stride,
            static_cast<float*>(p.c) + batch * p.c_batch_stride + row * p.c_row_stride + column,
-           p.c_row_stride, bias == nullptr ? nullptr : bias + column, p.beta.to_double() == 1,
+           p.c_row_stride, bias == nullptr ? nullptr : bias + column, is_factor(p.beta, 1),
            blocking.depth, blocking.rows,
            static_cast<float*>(thread_scratch(workspace * sizeof(float)))});
     }

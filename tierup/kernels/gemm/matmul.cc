@@ -67,8 +67,8 @@ Tensor add_product(const Tensor& self, const IntVector& sizes, const Tensor& a, 
   const bool is_reused = out.defined();
   const Tensor expanded = is_reused ? out : expand_to(self, sizes);
   if (!is_reused) out = Tensor::empty(sizes, a.dtype());
-  const bool ignored = beta.to_complex() == complex128(0);
-  const bool plain = beta.to_complex() == complex128(1) && alpha.to_complex() == complex128(1);
+  const bool ignored = is_factor(beta, 0);
+  const bool plain = is_factor(beta, 1) && is_factor(alpha, 1);
   const bool is_row = self.dim() == 1 && self.numel() == sizes.back() && self.is_contiguous();
   if (plain && is_row) {
     multiply_into(out, a, b, 1, 0, self.raw());

@@ -475,11 +475,5 @@ TEST(Matmul, FactorsAndSummandsOfAColumnFollowItsProduct) {
   }
 }
 
-TEST(Vecdot, OfTwoVectorsAsksForNoAxis) {
-  const Tensor x = numbers({5}, ScalarType::kFloat, 1);
-  EXPECT_EQ(*vecdot(x, x, 1).data<float>(), *dot(x, x).data<float>());
-  EXPECT_THROW(vecdot(numbers({2, 5}, ScalarType::kFloat, 1), x, 2), Error);
-}
-
 }  // namespace
 }  // namespace tierup::kernels

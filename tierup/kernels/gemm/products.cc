@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tierup/kernels/gemm/gemm.h"
 #include "tierup/kernels/gemm/matmul.h"
 #include "tierup/kernels/memory/copy.h"
 #include "tierup/kernels/memory/same_dtype.h"
@@ -124,7 +125,7 @@ Tensor addr(const Tensor& self, const Tensor& vec1, const Tensor& vec2, const Sc
   const Tensor summand = to_dtype(expanded, type);
   const Tensor column = to_dtype(unsqueeze(vec1, 1), type);
   const Tensor row = to_dtype(vec2, type);
-  const bool adds = beta.to_double() == 1 && alpha.to_double() == 1;
+  const bool adds = is_factor(beta, 1) && is_factor(alpha, 1);
   if (adds && (type == ScalarType::kFloat || type == ScalarType::kDouble)) {
     pointwise_into(out, {Body::kAddcmul}, {summand, column, row, Operand(Scalar(1.0))});
     return out;
