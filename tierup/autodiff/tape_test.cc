@@ -329,6 +329,26 @@ TEST_F(Taped, EinsumsOfSeveralOperandsPassBackToEach) {
   }
 }
 
+TEST_F(Taped, DifferencesOfOrderZeroLeaveOutWhatStandsBeside) {
+  const Tensor x = leaf({2}, {1, 2});
+  const Tensor edge = floats({1}, {9});
+  const Tensor y = call("aten::diff", {x, 0, -1, edge, edge});
+  EXPECT_EQ(numbers(y), (Floats{1, 2}));
+  backward(call("aten::sum", {call("aten::mul.Tensor", {y, floats({2}, {3, 5})})}));
+  EXPECT_EQ(grad(x), (Floats{3, 5}));
+}
+
+TEST_F(Taped, IndicesFromTheEndTakeAlongADimension) {
+  const Tensor x = leaf({1, 3}, {1, 2, 3});
+  const Tensor places = Tensor::empty(IntVector{1, 2}, ScalarType::kLong);
+  places.data<int64_t>()[0] = -1;
+  places.data<int64_t>()[1] = 0;
+  const Tensor y = call("aten::take_along_dim", {x, places, 1});
+  EXPECT_EQ(numbers(y), (Floats{3, 1}));
+  backward(call("aten::sum", {call("aten::mul.Tensor", {y, floats({1, 2}, {3, 5})})}));
+  EXPECT_EQ(grad(x), (Floats{5, 0, 3}));
+}
+
 TEST_F(Taped, ResultsRetainTheirGradients) {
   const Tensor x = leaf({1}, {3});
   const Tensor y = call("aten::mul.Scalar", {x, 2});

@@ -141,6 +141,13 @@ struct LaneSteps {
   int64_t out, index, self;
 };
 
+// The place of an index outside of the dimension: as a remainder, or none at all.
+int64_t place_of_outside(int64_t index, int64_t dim, int64_t size, bool wrap) {
+  if (!wrap || size == 0) fail_index(index, dim, size);
+  const int64_t rest = index % size;
+  return rest < 0 ? rest + size : rest;
+}
+
 // The elements of one lane along the gathered dimension.
 template <typename U, bool kDense>
 void gather_lane(const LaneLoop::Pointers& lane, const LaneSteps& steps, int64_t count, int64_t dim,
@@ -150,14 +157,13 @@ void gather_lane(const LaneLoop::Pointers& lane, const LaneSteps& steps, int64_t
   const int64_t self_step = kDense ? sizeof(U) : steps.self;
   for (int64_t i = 0; i < count; ++i) {
     int64_t k = *reinterpret_cast<const int64_t*>(lane[1] + i * index_step);
-    if (wrap && k < 0) k += size;
-    if (!is_in_range(k, size)) fail_index(k, dim, size);
+    if (!is_in_range(k, size)) k = place_of_outside(k, dim, size, wrap);
     *reinterpret_cast<U*>(lane[0] + i * out_step) =
         *reinterpret_cast<const U*>(lane[2] + k * self_step);
   }
 }
 
-// gather proper; with `wrap`, negative indices count from the end.
+// gather proper; with `wrap`, indices are taken modulo the size.
 Tensor gather_lanes(const Tensor& self, int64_t d, const Tensor& index, bool wrap) {
   Tensor out = Tensor::empty(index.sizes(), self.dtype());
   if (index.numel() == 0) return out;
@@ -190,8 +196,7 @@ void gather_line(const LaneLoop::Pointers& line, const LaneSteps& steps, int64_t
   const int64_t self_step = kDense ? sizeof(U) : steps.self;
   for (int64_t i = 0; i < count; ++i) {
     int64_t k = *reinterpret_cast<const int64_t*>(line[1] + i * index_step);
-    if (wrap && k < 0) k += size;
-    if (!is_in_range(k, size)) fail_index(k, dim, size);
+    if (!is_in_range(k, size)) k = place_of_outside(k, dim, size, wrap);
     *reinterpret_cast<U*>(line[0] + i * out_step) =
         *(reinterpret_cast<const U*>(line[2] + i * self_step) + k * step);
   }
@@ -290,7 +295,7 @@ Tensor take_along_dim(const Tensor& self, const Tensor& indices, std::optional<i
     const Tensor all = reshape(self, {-1});
     const Tensor places = reshape(indices, {-1});
     check_gather_shapes(all, 0, places);
-    return gather_lanes(all, 0, places, true);
+    return gather_lanes(all, 0, places, false);
   }
   require(
       self.dim() == indices.dim(), ErrorCode::kInvalidArgument,

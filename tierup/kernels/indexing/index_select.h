@@ -19,6 +19,7 @@ Tensor index_select(const Tensor& self, int64_t dim, const Tensor& index);
 // larger sizes apart from dim. Throws kOutOfRange for an index outside of [0, size).
 Tensor gather(const Tensor& self, int64_t dim, const Tensor& index);
 // aten::take_along_dim: gather with the other dimensions broadcast; without dim, of both flattened.
+// Along a dimension, indices are taken modulo its size.
 Tensor take_along_dim(const Tensor& self, const Tensor& indices, std::optional<int64_t> dim);
 // aten::take: self as if flattened, by indices that may be negative; the shape of the index.
 Tensor take(const Tensor& self, const Tensor& index);

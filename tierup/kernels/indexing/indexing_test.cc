@@ -277,6 +277,13 @@ TEST(Unique, WithoutPlacesIsThatWithThem) {
 }
 
 // One index for each row takes the row as a whole.
+TEST(Gather, AlongADimensionTakesIndicesModuloItsSize) {
+  const Tensor x = counted({1, 4});
+  const Tensor places = reshape(longs({-1, -5, 4}), {1, 3});
+  EXPECT_EQ(values_of<float>(take_along_dim(x, places, 1)), (Floats{3, 3, 0}));
+  EXPECT_THROW(take_along_dim(x, places, std::nullopt), Error);
+}
+
 TEST(Gather, OfRowsIsThatOfTheirElements) {
   const Tensor x = counted({3, 5, 2, 4});
   Tensor index = Tensor::empty(IntVector{2, 7, 1, 1}, ScalarType::kLong);

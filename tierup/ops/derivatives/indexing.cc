@@ -69,7 +69,8 @@ void take_along_dim(GradContext& c) {
     return expand(t, sizes);
   };
   const Term values = spread(arg(c, 0), c.size(0, dim));
-  c.set_result(0, values.then("aten::gather", dim, spread(arg(c, 1), c.size(1, dim))));
+  const Term index = arg(c, 1).then("aten::remainder.Scalar", c.size(0, dim));
+  c.set_result(0, values.then("aten::gather", dim, spread(index, c.size(1, dim))));
 }
 
 // What was written to the places of argument `index` along `dim`, from a source of any rank.
