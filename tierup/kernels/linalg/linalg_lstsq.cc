@@ -42,9 +42,9 @@ void solve_least_squares(LeastSquares& data, std::string_view driver, int m, int
 }
 
 // Sums of squares of rows n.. of the solution: what is left over where the system has full rank.
-Tensor residuals_of(const Tensor& solution, int64_t m, int64_t n, bool full_rank) {
+Tensor residuals_of(const Tensor& solution, int64_t m, int64_t n, bool has_residuals) {
   const ScalarType real = real_type_of(solution.dtype());
-  if (m <= n || !full_rank) return Tensor::empty(IntVector{0}, real);
+  if (m <= n || !has_residuals) return Tensor::empty(IntVector{0}, real);
   const Tensor rest = narrow(row_view(solution), -2, n, m - n);
   Tensor squares = Tensor::empty(rest.sizes(), real);
   const Tensor source = contiguous(rest);
@@ -95,11 +95,11 @@ FourTensors lstsq(const Tensor& a, const Tensor& b, std::optional<double> rcond,
   } else if (data.rank.numel() > 0) {
     fill(data.rank, Scalar(0));
   }
-  bool full_rank = true;
+  bool has_residuals = name != "gelsy";  // PyTorch takes none from that one.
   for (int64_t i = 0; name != "gels" && i < data.rank.numel(); ++i) {
-    full_rank = full_rank && data.rank.data<int64_t>()[i] == n;
+    has_residuals = has_residuals && data.rank.data<int64_t>()[i] == n;
   }
-  Tensor residuals = residuals_of(data.solution, m, n, full_rank);
+  Tensor residuals = residuals_of(data.solution, m, n, has_residuals);
   Tensor x = narrow(row_view(data.solution), -2, 0, n);
   if (vector) x = squeeze_dim(x, -1);
   return {x, residuals, data.rank, data.singular_values};

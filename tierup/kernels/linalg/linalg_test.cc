@@ -76,6 +76,14 @@ TEST(Linalg, SingularValuesOfInfinityAreNan) {
             std::string::npos);
 }
 
+TEST(Linalg, LeastSquaresByGelsyHaveNoResiduals) {
+  const Tensor a = make_tensor<double>({3, 1}, {1, 1, 1});
+  const Tensor b = make_tensor<double>({3, 1}, {1, 2, 6});
+  EXPECT_EQ(std::get<1>(lstsq(a, b, std::nullopt, "gelsy")).numel(), 0);
+  EXPECT_EQ(std::get<1>(lstsq(a, b, std::nullopt, std::nullopt)).numel(), 0);
+  EXPECT_NEAR(*std::get<1>(lstsq(a, b, std::nullopt, "gelsd")).data<double>(), 14, 1e-12);
+}
+
 TEST(Linalg, NamesTheReasonOfFailure) {
   const Tensor singular = make_tensor<double>({2, 2}, {1, 2, 2, 4});
   EXPECT_EQ(
