@@ -63,7 +63,9 @@ void check_exportable(const Tensor& tensor) {
           "a tensor without data cannot be exported to DLPack");
   require(!tensor.requires_grad(), ErrorCode::kInvalidArgument,
           "Can't export tensors that require gradient, use tensor.detach()");
-  require(!tensor.impl()->conjugate && !tensor.impl()->negative, ErrorCode::kInvalidArgument,
+  // Of no elements none is to be negated.
+  const bool is_plain = !tensor.impl()->conjugate && !tensor.impl()->negative;
+  require(is_plain || tensor.numel() == 0, ErrorCode::kInvalidArgument,
           "Can't export tensors with the conjugate or negative bit set: resolve them first");
 }
 

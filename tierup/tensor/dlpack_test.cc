@@ -140,6 +140,12 @@ TEST(DLPack, leaves_what_it_refuses_to_the_caller) {
   EXPECT_EQ(code([&](Produced& p) { p.strides[0] = huge; }), ErrorCode::kInvalidArgument);
 }
 
+TEST(DLPack, exports_lazily_conjugated_tensors_of_no_elements) {
+  const Tensor lazy = Tensor::empty(IntVector{0, 3}, ScalarType::kComplexFloat);
+  lazy.impl()->conjugate = true;
+  EXPECT_EQ(import_tensor(export_tensor(lazy)).describe(), "ComplexFloat[0, 3]");
+}
+
 TEST(DLPack, refuses_to_export_what_would_be_misread) {
   const Tensor weight = Tensor::scalar(Scalar(1.0));
   weight.set_requires_grad(true);

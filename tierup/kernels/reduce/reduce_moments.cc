@@ -109,6 +109,14 @@ bool has_columns(const ReducePlan& plan) {
          plan.kept_sizes.back() >= 4;
 }
 
+template <typename T>
+T mean_of_nothing() {
+  if constexpr (kIsComplex<T>)
+    return static_cast<T>(complex128(std::nan(""), std::nan("")));
+  else
+    return static_cast<T>(std::nan(""));
+}
+
 struct MomentResults {
   Tensor spread;  // Variance or standard deviation.
   Tensor mean;
@@ -143,8 +151,7 @@ MomentResults moments(const Tensor& self, const ReduceDims& dims,
     for (size_t i = 0; i < results.size(); ++i) {
       const double variance = results[i].squares / divisor;
       spread[i] = static_cast<Spread>(root ? std::sqrt(variance) : variance);
-      mean[i] =
-          results[i].count == 0 ? static_cast<T>(std::nan("")) : static_cast<T>(results[i].mean);
+      mean[i] = results[i].count == 0 ? mean_of_nothing<T>() : static_cast<T>(results[i].mean);
     }
   };
   if (is_complex(self.dtype()))

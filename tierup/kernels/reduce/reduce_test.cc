@@ -290,6 +290,13 @@ TEST(Moments, SurviveALargeMean) {
   EXPECT_DOUBLE_EQ(*var(x, std::nullopt, std::nullopt, false).data<double>(), 30);
 }
 
+TEST(Moments, MeanOfNoComplexNumbersIsNanInBothParts) {
+  const Tensor none = Tensor::empty(IntVector{0}, ScalarType::kComplexFloat);
+  const Tensor mean = std::get<1>(var_mean(none, std::nullopt, std::nullopt, false));
+  EXPECT_TRUE(std::isnan(mean.data<complex64>()->real()));
+  EXPECT_TRUE(std::isnan(mean.data<complex64>()->imag()));
+}
+
 TEST(Norms, OfInfinitiesAndPowers) {
   const Tensor x = make_tensor<float>({2}, {-3, 4});
   EXPECT_EQ(only(vector_norm(x, Scalar(2), std::nullopt, false, std::nullopt)), 5);
