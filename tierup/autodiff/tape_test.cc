@@ -44,7 +44,8 @@ class Taped : public ::testing::Test {
     return result.is_tensor() ? result.to_tensor() : Tensor();
   }
 
-  IValue result_of(std::string_view name, std::vector<IValue> args) {
+  IValue result_of(std::string_view name, std::vector<IValue> args,
+                   std::vector<IValue>* all = nullptr) {
     const ops::Op& op = *ops::OpTable::instance().find(name);
     for (size_t i = args.size(); i < op.schema().arguments.size(); ++i) {
       args.push_back(*op.schema().arguments[i].default_value);
@@ -52,6 +53,7 @@ class Taped : public ::testing::Test {
     std::vector<IValue> results(op.schema().returns.size());
     ops::OpCall op_call{args, results, context_};
     tape_.call(op, op_call, nullptr);
+    if (all != nullptr) *all = results;
     return results.empty() ? IValue() : results[0];
   }
 
@@ -347,6 +349,26 @@ TEST_F(Taped, IndicesFromTheEndTakeAlongADimension) {
   EXPECT_EQ(numbers(y), (Floats{3, 1}));
   backward(call("aten::sum", {call("aten::mul.Tensor", {y, floats({1, 2}, {3, 5})})}));
   EXPECT_EQ(grad(x), (Floats{5, 0, 3}));
+}
+
+TEST_F(Taped, SolutionsOfLeastSquaresAndTheirResidualsPassBack) {
+  const Tensor a = leaf({3, 1}, {1, 1, 1});
+  const Tensor b = leaf({3, 1}, {1, 2, 6});
+  backward(call("aten::linalg_lstsq", {a, b}));  // The mean of b.
+  const auto expect_near = [](const Floats& found, const Floats& wanted) {
+    ASSERT_EQ(found.size(), wanted.size());
+    for (size_t i = 0; i < found.size(); ++i) EXPECT_NEAR(found[i], wanted[i], 1e-4) << i;
+  };
+  expect_near(grad(b), {1 / 3.F, 1 / 3.F, 1 / 3.F});
+  expect_near(grad(a), {-5 / 3.F, -4 / 3.F, 0});
+  const Tensor again = leaf({3, 1}, {1, 1, 1});
+  const Tensor side = leaf({3, 1}, {1, 2, 6});
+  std::vector<IValue> results;
+  result_of("aten::linalg_lstsq", {again, side, IValue(), std::string("gels")}, &results);
+  backward(results[1].to_tensor());
+  expect_near(grad(side), {-4, -2, 6});
+  expect_near(grad(again), {12, 6, -18});
+  EXPECT_FALSE(results[3].to_tensor().requires_grad());
 }
 
 TEST_F(Taped, ResultsRetainTheirGradients) {

@@ -143,27 +143,6 @@ void svdvals(GradContext& c) {
   });
 }
 
-// --- pseudo-inverse
-
-void pinv(GradContext& c) {
-  c.give(0, [&] {
-    const Term a = arg(c, 0);
-    const Term p = result(c);
-    const Term ph = adjoint(p);
-    const Term gh = adjoint(grad(c));
-    if (c.size(0, -2) <= c.size(0, -1)) {
-      const Term k = matmul(gh, p);
-      const Term kph = matmul(k, ph);
-      return -adjoint(matmul(p, k)) + kph - matmul(matmul(a, p), kph) +
-             matmul(matmul(ph, p), gh - matmul(k, a));
-    }
-    const Term k = matmul(p, gh);
-    const Term phk = matmul(ph, k);
-    return -adjoint(matmul(k, p)) + matmul(matmul(gh - matmul(a, k), p), ph) + phk -
-           matmul(matmul(phk, p), a);
-  });
-}
-
 // --- norms of matrices
 
 struct MatrixDims {
@@ -430,11 +409,6 @@ constexpr DerivativeRow kRows[] = {
     {"aten::_linalg_svd", &linalg_svd},
     {"aten::svd", kDecomposed, &svd},
     {"aten::linalg_svdvals", &svdvals},
-    {"aten::linalg_pinv", &pinv},
-    {"aten::linalg_pinv.rcond_tensor", &pinv},
-    {"aten::linalg_pinv.atol_rtol_tensor", &pinv},
-    {"aten::linalg_pinv.atol_rtol_float", &pinv},
-    {"aten::pinverse", &pinv},
     {"aten::linalg_matrix_norm", kDecomposed, &matrix_norm},
     {"aten::linalg_matrix_norm.str_ord", kDecomposed, &matrix_norm},
     {"aten::linalg_norm", kDecomposed, &linalg_norm},
