@@ -8,6 +8,7 @@
 
 #include "tierup/base/parallel.h"
 #include "tierup/kernels/indexing/index_range.h"
+#include "tierup/kernels/indexing/scatter_floats.h"
 #include "tierup/kernels/indexing/scatter_rows.h"
 #include "tierup/kernels/memory/copy.h"
 #include "tierup/kernels/memory/element_width.h"
@@ -121,6 +122,9 @@ bool is_nan(T value) {
     return std::isnan(static_cast<double>(value));
 }
 
+template <typename T>
+constexpr bool kIsNarrowFloat = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
+
 // Integers wrap around.
 template <typename T>
 using Wrapping = std::conditional_t<std::is_integral_v<T>, uint64_t, T>;
@@ -146,10 +150,15 @@ std::array<std::byte, sizeof(complex128)> identity_bytes(ScatterMode mode, Scala
 
 // visit(f) calls f(target, source) for all elements; f for sources that are not just assigned.
 template <typename T, typename Visit>
-void combine(ScatterMode mode, const Visit& visit) {
+void combine(const Scatter& s, ScatterMode mode, const Visit& visit) {
   switch (mode) {
     case ScatterMode::kSum:
-    case ScatterMode::kMean: visit([](T& to, T from) { to = added(to, from); }); return;
+    case ScatterMode::kMean:
+      if constexpr (kIsNarrowFloat<T>) {
+        if (s.index.sizes()[s.dim] > 1) return add_as_floats<T>(s.self, visit);
+      }
+      visit([](T& to, T from) { to = added(to, from); });
+      return;
     case ScatterMode::kProd: visit([](T& to, T from) { to = multiplied(to, from); }); return;
     default: break;
   }
@@ -226,8 +235,13 @@ void scatter_rows(const Tensor& self, const Tensor& index, const Tensor& src, Sc
   dispatch_all(self.dtype(), "scatter_reduce", [&](auto tag) {
     using T = typename decltype(tag)::type;
     const bool is_mean = mode == ScatterMode::kMean;
-    if (!combine_wide_rows(self, index, src, is_mean ? ScatterMode::kSum : mode)) {
-      combine<T>(mode, [&](const auto& f) { visit_rows<T>(self, index, src, f); });
+    const ScatterMode how = is_mean ? ScatterMode::kSum : mode;
+    bool is_done = false;
+    if constexpr (kIsNarrowFloat<T>)
+      is_done = how == ScatterMode::kSum && add_wide_rows_as_floats(self, index, src);
+    if (!is_done && !combine_wide_rows(self, index, src, how)) {
+      const Scatter rows{self, 0, index, src};
+      combine<T>(rows, mode, [&](const auto& f) { visit_rows<T>(self, index, src, f); });
     }
     if (is_mean) divide_rows<T>(self, index, include_self);
   });
@@ -256,7 +270,7 @@ void scatter_lanes(const Tensor& self_tensor, int64_t dim, const Tensor& index_t
   if (mode == ScatterMode::kAssign) return;
   dispatch_all(self.dtype(), "scatter_reduce", [&](auto tag) {
     using T = typename decltype(tag)::type;
-    combine<T>(mode, [&](const auto& f) { visit_elements<T>(all, f); });
+    combine<T>(all, mode, [&](const auto& f) { visit_elements<T>(all, f); });
     if (mode == ScatterMode::kMean) {
       Tensor counts = Tensor::empty(self.sizes(), ScalarType::kLong);
       fill(counts, Scalar(include_self ? 1 : 0));

@@ -1,0 +1,35 @@
+// Sums of scattered 16-bit floats: a target is added up as a float and rounded once. Only targets
+// that an index names are copied, since a few sources may go to a large tensor.
+#pragma once
+
+#include "tierup/tensor/tensor.h"
+
+namespace tierup::kernels {
+
+// Elements from the first one in memory to behind the last one.
+inline int64_t extent_of(const Tensor& tensor) {
+  int64_t last = 0;
+  for (int64_t d = 0; d < tensor.dim(); ++d) {
+    if (tensor.sizes()[d] == 0) return 0;
+    last += (tensor.sizes()[d] - 1) * tensor.strides()[d];
+  }
+  return last + 1;
+}
+
+// visit(f) calls f(target, source) for all elements of a scatter into `self`, a target's always in
+// one thread. A target's sum stands as far from the first one as the target itself.
+template <typename T, typename Visit>
+void add_as_floats(const Tensor& self, const Visit& visit) {
+  const Tensor sums = Tensor::empty(IntVector{extent_of(self)}, ScalarType::kFloat);
+  float* const sum = sums.data<float>();
+  const auto* const first = static_cast<const T*>(self.raw());
+  visit([=](T& to, T) { sum[&to - first] = static_cast<float>(to); });
+  visit([=](T& to, T from) { sum[&to - first] += static_cast<float>(from); });
+  visit([=](T& to, T) { to = static_cast<T>(sum[&to - first]); });
+}
+
+// The same of whole rows, as combine_wide_rows() has them, of f16 or bf16. False, with nothing
+// done, where each sum has one source at most, and where combine_wide_rows() would give up.
+bool add_wide_rows_as_floats(const Tensor& self, const Tensor& index, const Tensor& src);
+
+}  // namespace tierup::kernels
