@@ -144,8 +144,8 @@ Tensor dropout(const Tensor& input, double p, bool train, DropoutKind kind, Gene
   const bool by_feature = kind == DropoutKind::kFeature || kind == DropoutKind::kFeatureAlpha;
   const bool by_alpha = kind == DropoutKind::kAlpha || kind == DropoutKind::kFeatureAlpha;
   const IntVector shape = mask_shape(input, by_feature);
-  const Tensor noise =
-      by_feature ? Tensor::empty(shape, input.dtype()) : empty_like(input, input.dtype());
+  const ScalarType real = real_type_of(input.dtype());
+  const Tensor noise = by_feature ? Tensor::empty(shape, real) : empty_like(input, real);
   bernoulli_(noise, 1 - p, *generator);
   if (!by_alpha) {
     pointwise_into(noise, {Body::kDiv}, {noise, Operand(Scalar(1 - p))});

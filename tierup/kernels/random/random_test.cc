@@ -5,6 +5,8 @@
 
 #include <vector>
 
+#include "tierup/kernels/memory/copy.h"
+
 namespace tierup::kernels {
 namespace {
 
@@ -72,6 +74,21 @@ TEST(Random, DropsOutAsPyTorch) {
   for (size_t i = 0; i < 8; ++i) EXPECT_EQ(kept.data<float>()[i] != 0, want[i]);
   EXPECT_TRUE(dropout(ones, 0.3, false, DropoutKind::kPlain, nullptr).is_same(ones));
   EXPECT_THROW(dropout(ones, 1.5, true, DropoutKind::kPlain, &generator), Error);
+}
+
+TEST(Random, DropsComplexNumbersAsTheirRealParts) {
+  const Tensor ones = Tensor::empty(IntVector{2, 4, 1}, ScalarType::kComplexFloat);
+  std::fill_n(ones.data<complex64>(), 8, complex64(1, 1));
+  const Tensor reals = to_dtype(ones, ScalarType::kFloat);
+  for (const DropoutKind kind : {DropoutKind::kPlain, DropoutKind::kFeature, DropoutKind::kAlpha,
+                                 DropoutKind::kFeatureAlpha}) {
+    Generator first(5);
+    const Tensor kept = dropout(ones, 0.3, true, kind, &first);
+    Generator second(5);
+    const Tensor wanted = dropout(reals, 0.3, true, kind, &second);
+    for (size_t i = 0; i < 8; ++i)
+      EXPECT_EQ(kept.data<complex64>()[i].real(), wanted.data<float>()[i]);
+  }
 }
 
 // Compilers try out operators without a run, and so without its generator.

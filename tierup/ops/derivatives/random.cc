@@ -41,7 +41,7 @@ void dropout(GradContext& c) {
 Term noise(GradContext& c, bool by_feature) {
   IntVector sizes(c.shape(0).begin(), c.shape(0).end());
   if (by_feature) std::fill(sizes.begin() + 2, sizes.end(), 1);
-  const Term like = call(c, "aten::empty.memory_format", sizes, c.dtype(0));
+  const Term like = call(c, "aten::empty.memory_format", sizes, real_type_of(c.dtype(0)));
   return like.then("aten::bernoulli.p", 1 - c.float_of("p"));
 }
 void feature_dropout(GradContext& c) {
