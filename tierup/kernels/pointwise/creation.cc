@@ -131,6 +131,24 @@ Tensor spaced(const Scalar& start, const Scalar& end, int64_t steps, ScalarType 
                   [=](int64_t i) { return map(between(a, b, steps, i)); });
 }
 
+// The ends are rounded to T, and each number once more; in between PyTorch computes f16 and bf16 in
+// float, f16 without fused multiplications.
+template <typename T>
+void fill_spaced(T* out, const Scalar& start, const Scalar& end, int64_t steps) {
+  using Work = std::conditional_t<std::is_same_v<T, double>, double, float>;
+  const auto a = static_cast<Work>(start.to<T>());
+  const auto b = static_cast<Work>(end.to<T>());
+  const Work step = (b - a) / static_cast<Work>(steps - 1);
+  const auto apart = [](Work from, Work width, int64_t count) {
+    if constexpr (std::is_same_v<T, Half>)
+      return from + width * static_cast<Work>(count);
+    else
+      return std::fma(width, static_cast<Work>(count), from);
+  };
+  for (int64_t i = 0; i < steps; ++i)
+    out[i] = static_cast<T>(i < steps / 2 ? apart(a, step, i) : apart(b, -step, steps - 1 - i));
+}
+
 }  // namespace
 
 Tensor empty_on(IntSpan sizes, ScalarType dtype, const std::optional<Device>& device,
@@ -170,7 +188,15 @@ Tensor range_inclusive(const Scalar& start, const Scalar& end, const Scalar& ste
 
 Tensor linspace(const Scalar& start, const Scalar& end, int64_t steps,
                 std::optional<ScalarType> dtype) {
-  return spaced(start, end, steps, spaced_dtype(start, end, dtype), [](auto x) { return x; });
+  const ScalarType type = spaced_dtype(start, end, dtype);
+  if (!is_floating(type) || steps < 2)
+    return spaced(start, end, steps, type, [](auto x) { return x; });
+  const Tensor out = Tensor::empty(IntVector{steps}, type);
+  dispatch_floating(type, "linspace", [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    fill_spaced(out.data<T>(), start, end, steps);
+  });
+  return out;
 }
 
 Tensor logspace(const Scalar& start, const Scalar& end, int64_t steps, double base,

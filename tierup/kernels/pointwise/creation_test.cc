@@ -68,6 +68,15 @@ TEST(Linspace, HitsBothEnds) {
   EXPECT_THROW(linspace(0, 1, -1, std::nullopt), Error);
 }
 
+// Recorded from PyTorch: in doubles, each of these would be another number.
+TEST(Linspace, IsComputedInThePrecisionOfItsNumbers) {
+  EXPECT_EQ(linspace(0.1, 0.9, 50, ScalarType::kFloat).data<float>()[9], 0.2469387650489807F);
+  EXPECT_EQ(static_cast<float>(linspace(4.3, -3, 50, ScalarType::kHalf).data<Half>()[28]),
+            0.12890625F);
+  EXPECT_EQ(static_cast<float>(linspace(4.3, -3, 50, ScalarType::kBFloat16).data<BFloat16>()[28]),
+            0.1337890625F);
+}
+
 // Ends must be numbers of the dtype; what lies between them and is none becomes the smallest one.
 TEST(Logspace, OfIntegersTakesIntegersAlone) {
   const auto kLong = ScalarType::kLong;
