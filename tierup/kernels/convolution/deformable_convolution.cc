@@ -2,11 +2,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <limits>
+#include <type_traits>
+#include <utility>
 
 #include "tierup/base/parallel.h"
 #include "tierup/kernels/gemm/gemm.h"
 #include "tierup/kernels/memory/floating_work.h"
+#include "tierup/kernels/memory/scratch.h"
 #include "tierup/kernels/shape/view.h"
+#include "tierup/kernels/vision/grid_places.h"
 
 namespace tierup::kernels {
 namespace {
@@ -82,31 +88,92 @@ T sample(const T* plane, int64_t height, int64_t width, T y, T x) {
          ly * (1 - lx) * at(top + 1, left) + ly * lx * at(top + 1, left + 1);
 }
 
-// Columns [C * kernel points, out points] of one image.
+// What the offsets of one image say: [2 * planes, out points], y before x, and the masks, if there
+// are any.
 template <typename T>
-void gather(const Shape& s, const DeformableOptions& o, const T* image, const T* offset,
-            const T* mask, T* columns) {
-  const int64_t per_group = s.channels / o.offset_groups;
-  parallel_for(0, s.channels * s.kernel_points(), 1, [&](int64_t begin, int64_t end) {
-    for (int64_t row = begin; row < end; ++row) {
-      const int64_t channel = row / s.kernel_points();
-      const int64_t point = row % s.kernel_points();
-      const int64_t plane = channel / per_group * s.kernel_points() + point;
-      const T* dy = offset + 2 * plane * s.out_points();
-      const T* dx = dy + s.out_points();
-      for (int64_t i = 0; i < s.out_points(); ++i) {
-        const auto y =
-            static_cast<T>(i / s.out_w * o.stride_h - o.pad_h + point / s.kernel_w * o.dilation_h) +
-            dy[i];
-        const auto x =
-            static_cast<T>(i % s.out_w * o.stride_w - o.pad_w + point % s.kernel_w * o.dilation_w) +
-            dx[i];
-        const T value = sample(image + channel * s.height * s.width, s.height, s.width, y, x);
-        columns[row * s.out_points() + i] =
-            mask != nullptr ? value * mask[plane * s.out_points() + i] : value;
+struct Places {
+  const Shape& s;
+  const DeformableOptions& o;
+  const T* offset;
+  const T* mask;
+  // Where output point i of a plane, one kernel point of a group of channels, reads an image.
+  std::pair<T, T> at(int64_t plane, int64_t i) const {
+    const int64_t point = plane % s.kernel_points();
+    const T* dy = offset + 2 * plane * s.out_points() + i;
+    const int64_t y = i / s.out_w * o.stride_h - o.pad_h + point / s.kernel_w * o.dilation_h;
+    const int64_t x = i % s.out_w * o.stride_w - o.pad_w + point % s.kernel_w * o.dilation_w;
+    return {static_cast<T>(y) + dy[0], static_cast<T>(x) + dy[s.out_points()]};
+  }
+};
+
+// Columns [C * kernel points, out points] of one image, some points of a plane at once:
+// read(places, plane, first, count) gives what says what an image's channel is there.
+template <typename T, typename Read>
+void gather(const Places<T>& places, const T* image, T* columns, const Read& read) {
+  constexpr int64_t kTile = 256;
+  const Shape& s = places.s;
+  const int64_t planes = places.o.offset_groups * s.kernel_points();
+  const int64_t per_group = s.channels / places.o.offset_groups;
+  const int64_t tiles = (s.out_points() + kTile - 1) / kTile;
+  parallel_for(0, planes * tiles, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t unit = begin; unit < end; ++unit) {
+      const int64_t plane = unit / tiles;
+      const int64_t first = unit % tiles * kTile;
+      const int64_t count = std::min(kTile, s.out_points() - first);
+      const auto sample_at = read(places, plane, first, count);
+      const T* mask =
+          places.mask == nullptr ? nullptr : places.mask + plane * s.out_points() + first;
+      const int64_t channel = plane / s.kernel_points() * per_group;
+      for (int64_t c = channel; c < channel + per_group; ++c) {
+        T* out =
+            columns + (c * s.kernel_points() + plane % s.kernel_points()) * s.out_points() + first;
+        sample_at(image + c * s.height * s.width, count, out);
+        for (int64_t i = 0; mask != nullptr && i < count; ++i) out[i] *= mask[i];
       }
     }
   });
+}
+
+// Point by point.
+template <typename T>
+auto read_by_point(const Places<T>& places, int64_t plane, int64_t first, int64_t /*count*/) {
+  return [&places, plane, first](const T* image, int64_t count, T* out) {
+    for (int64_t i = 0; i < count; ++i) {
+      const auto [y, x] = places.at(plane, first + i);
+      out[i] = sample(image, places.s.height, places.s.width, y, x);
+    }
+  };
+}
+
+// By vectors: what the places have in common for all channels is worked out once, in the thread's
+// scratch memory.
+auto read_by_vectors(const Places<float>& places, int64_t plane, int64_t first, int64_t count) {
+  const GridLoops loops = grid_loops().linear;
+  const GridImage image{places.s.width, places.s.height, GridPadding::kZeros, false, true};
+  const int64_t groups = (count + loops.group_points - 1) / loops.group_points;
+  // Groups first, which are to be aligned; then the pairs of x and y.
+  const auto group_bytes = static_cast<size_t>(groups * loops.group_bytes);
+  void* found = thread_scratch(group_bytes + static_cast<size_t>(2 * count) * sizeof(float));
+  auto* grid = reinterpret_cast<float*>(static_cast<std::byte*>(found) + group_bytes);
+  for (int64_t i = 0; i < count; ++i) {
+    const auto [y, x] = places.at(plane, first + i);
+    grid[2 * i] = x;
+    grid[2 * i + 1] = y;
+  }
+  loops.find(image, grid, count, found);
+  return [=](const float* pixels, int64_t points, float* out) {
+    loops.sample(image, pixels, found, points, out);
+  };
+}
+
+template <typename T>
+void gather(const Places<T>& places, const T* image, T* columns) {
+  if constexpr (std::is_same_v<T, float>) {
+    const int64_t pixels = places.s.height * places.s.width;
+    if (pixels > 0 && pixels <= std::numeric_limits<int32_t>::max())
+      return gather(places, image, columns, read_by_vectors);
+  }
+  gather(places, image, columns, read_by_point<T>);
 }
 
 }  // namespace
@@ -128,10 +195,10 @@ Tensor deform_conv2d(const Tensor& input, const Tensor& weight, const Tensor& of
   dispatch_work(work, "deform_conv2d", [&]<typename Tag>(Tag) {
     using T = typename Tag::type;
     for (int64_t n = 0; n < s.batch; ++n) {
-      gather(s, o, x.data<T>() + n * s.channels * s.height * s.width,
-             shifts.data<T>() + n * offset.size(1) * s.out_points(),
-             factors.defined() ? factors.data<T>() + n * mask.size(1) * s.out_points() : nullptr,
-             columns.data<T>());
+      const Places<T> places{
+          s, o, shifts.data<T>() + n * offset.size(1) * s.out_points(),
+          factors.defined() ? factors.data<T>() + n * mask.size(1) * s.out_points() : nullptr};
+      gather(places, x.data<T>() + n * s.channels * s.height * s.width, columns.data<T>());
       for (int64_t g = 0; g < o.groups; ++g) {
         GemmProblem p;
         p.dtype = work;

@@ -13,6 +13,7 @@ struct GridImage {
   int64_t height;  // width * height: what 32 bits count.
   GridPadding padding;
   bool align_corners;
+  bool in_pixels = false;  // Coordinates count pixels, 0 the middle of the first one.
 };
 
 // Points are found group by group. What is known of a group is opaque: `group_bytes` of it, aligned

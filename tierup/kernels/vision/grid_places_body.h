@@ -40,6 +40,7 @@ struct Axis {
   int64_t stride;
   GridPadding padding;
   bool align_corners;
+  bool in_pixels;
 };
 
 TIERUP_INLINE Floats lanes_of(int64_t number) { return Floats(static_cast<double>(number)); }
@@ -47,6 +48,7 @@ TIERUP_INLINE Floats lanes_of(int64_t number) { return Floats(static_cast<double
 TIERUP_INLINE Floats unnormalize(Floats x, const Axis& axis) {
   const Floats one(1.0);
   const Floats half(0.5);
+  if (axis.in_pixels) return x;
   if (axis.align_corners) return (x + one) * half * lanes_of(axis.size - 1);
   return ((x + one) * lanes_of(axis.size) - one) * half;
 }
@@ -136,8 +138,8 @@ TIERUP_INLINE void load_pairs(const float* grid, int64_t count, Floats& x, Float
 
 template <int kTaps>
 void find_groups(const GridImage& image, const float* grid, int64_t count, void* groups) {
-  const Axis columns{image.width, 1, image.padding, image.align_corners};
-  const Axis lines{image.height, image.width, image.padding, image.align_corners};
+  const Axis columns{image.width, 1, image.padding, image.align_corners, image.in_pixels};
+  const Axis lines{image.height, image.width, image.padding, image.align_corners, image.in_pixels};
   auto* group = static_cast<Group<kTaps>*>(groups);
   for (int64_t i = 0; i < count; i += kLanes, ++group) {
     Floats x;
