@@ -22,6 +22,16 @@ Inside inside(int64_t start, int64_t stride, int64_t size, int64_t count) {
   return {std::min(first, count), std::clamp(last, std::min(first, count), count)};
 }
 
+// Planes one column wide, of which kernels take one column, as lines: then what is read together
+// lies along the dimension that the loops go through fastest, and sequences held as [N, C, L, 1]
+// are not copied number by number. Nothing moves in memory.
+ConvGeometry by_lines(ConvGeometry g) {
+  if (g.in[2] != 1 || g.kernel[2] != 1 || g.padding[2] != 0) return g;
+  for (auto* sizes : {&g.in, &g.out, &g.kernel, &g.stride, &g.padding, &g.dilation})
+    std::rotate(sizes->begin(), sizes->end() - 1, sizes->end());
+  return g;
+}
+
 // The row of `columns` that belongs to one kernel point of one channel, point by point along
 // output lines: body(line of the image or null, start, range inside, line of columns).
 template <typename T, typename Body>
@@ -45,7 +55,8 @@ void for_each_line(const ConvGeometry& g, int64_t row, T* image, T* columns, con
 }
 
 template <typename T>
-void gather_columns(const ConvGeometry& g, const T* image, int64_t channels, T* columns) {
+void gather_columns(const ConvGeometry& geometry, const T* image, int64_t channels, T* columns) {
+  const ConvGeometry g = by_lines(geometry);
   const int64_t stride = g.stride[2];
   const int64_t grain = grain_of(g.out_points());
   parallel_for(0, channels * g.kernel_points(), grain, [&](int64_t begin, int64_t end) {
@@ -72,7 +83,8 @@ void gather_columns(const ConvGeometry& g, const T* image, int64_t channels, T* 
 
 // Channels are independent; within one, rows are added in order, so the result has fixed bits.
 template <typename T>
-void scatter_columns(const ConvGeometry& g, const T* columns, int64_t channels, T* image) {
+void scatter_columns(const ConvGeometry& geometry, const T* columns, int64_t channels, T* image) {
+  const ConvGeometry g = by_lines(geometry);
   const int64_t rows = g.kernel_points();
   const int64_t grain = grain_of(g.out_points() * rows);
   parallel_for(0, channels, grain, [&](int64_t begin, int64_t end) {
