@@ -9,6 +9,7 @@
 #include "tierup/base/piece_queue.h"
 #include "tierup/kernels/net/compiled_net.h"
 #include "tierup/tensor/block_memory.h"
+#include "tierup/tensor/pages.h"
 
 namespace tierup::kernels::net {
 
@@ -76,37 +77,36 @@ WeightStore::Memory WeightStore::get_later(int id, const memory::desc& layout,
   return memory_of(pending_.back().entry);
 }
 
-// A weight that is larger than a thread's share is packed by all of them, the others by one each,
-// the largest first.
+// A weight of several huge pages for each thread is packed by all of them: while it is, its source
+// is in memory as well. The others are packed by one thread each, the largest first.
 void WeightStore::fill_pending() {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  std::vector<const Pending*> parts;
-  size_t bytes = 0;
-  for (const Pending& pending : pending_) {
-    if (!pending.fill) continue;
-    parts.push_back(&pending);
-    bytes += pending.entry.block->bytes();
+  std::vector<Pending> all;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    all.swap(pending_);
   }
-  std::ranges::sort(parts, std::greater(),
-                    [](const Pending* part) { return part->entry.block->bytes(); });
-  const auto count = static_cast<int64_t>(parts.size());
-  const int64_t workers = piece_workers(count, intra_op_threads());
-  const size_t share = bytes / static_cast<size_t>(std::max<int64_t>(workers, 1));
-  const auto large = std::ranges::find_if(
-      parts, [&](const Pending* part) { return part->entry.block->bytes() <= share; });
-  for (auto part = parts.begin(); part != large; ++part) (*part)->entry.block->fill((*part)->fill);
-  const std::span<const Pending*> others(large, parts.end());
+  std::vector<const Pending*> parts;
+  for (const Pending& pending : all)
+    if (pending.fill) parts.push_back(&pending);
+  const auto bytes_of = [](const Pending* part) { return part->entry.block->bytes(); };
+  std::ranges::sort(parts, std::greater(), bytes_of);
+  const int64_t workers = piece_workers(static_cast<int64_t>(parts.size()), intra_op_threads());
+  const size_t for_all = 2 * kHugePageBytes * static_cast<size_t>(std::max<int64_t>(workers, 1));
+  const auto rest =
+      std::ranges::find_if(parts, [&](const Pending* part) { return bytes_of(part) < for_all; });
+  for (auto part = parts.begin(); part != rest; ++part) (*part)->entry.block->fill((*part)->fill);
+  const std::span<const Pending*> others(rest, parts.end());
   parallel_long_pieces(static_cast<int64_t>(others.size()), workers, [&](int64_t i, int64_t) {
     const ThreadCountScope one(1);
     const Pending& part = *others[static_cast<size_t>(i)];
     part.entry.block->fill(part.fill);
   });
-  for (Pending& pending : pending_) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  for (Pending& pending : all) {
     if (pending.fill && pending.entry.block->name())
       PackedWeights::of_process().add(pending.entry.block);
     add(std::move(pending.entry));
   }
-  pending_.clear();
 }
 
 void WeightStore::drop_pending() noexcept {
