@@ -12,6 +12,7 @@ namespace {
 
 using Contender = PlanTrial::Contender;
 using Samples = SizedTrial::Samples;
+using FirstCall = SizedTrial::FirstCall;
 
 constexpr uint32_t kMostSamples = SizedTrial::kMostSamples;
 constexpr uint8_t kOpen = SizedTrial::kOpen;
@@ -210,14 +211,17 @@ void PlanTrial::compare_again(SizedTrial& entry, Contender contender, int64_t ti
   const double counted = static_cast<double>(time) * handicap(contender);
   if (static_cast<uint8_t>(contender) != entry.verdict.load(std::memory_order_relaxed)) {
     entry.loser_time.store(static_cast<int64_t>(counted), std::memory_order_relaxed);
-    if (contender == Contender::kTier0 && entry.is_first_call.load(std::memory_order_relaxed)) {
+    FirstCall trusted = FirstCall::kTrusted;
+    if (contender == Contender::kTier0 &&
+        entry.first_call.compare_exchange_strong(trusted, FirstCall::kTimedAgain)) {
       Samples& samples = entry.samples[static_cast<size_t>(contender)];
       samples.clear();
       samples.add(time);
     }
     return;
   }
-  if (entry.is_first_call.exchange(false)) return end_trust(entry, contender, time);
+  if (entry.first_call.load(std::memory_order_relaxed) == FirstCall::kTimedAgain)
+    return end_trust(entry, contender, time);
   if (static_cast<double>(entry.loser_time.load(std::memory_order_relaxed)) >= counted) {
     entry.upsets.store(0, std::memory_order_relaxed);
     return;
@@ -228,11 +232,13 @@ void PlanTrial::compare_again(SizedTrial& entry, Contender contender, int64_t ti
 
 // Tier 0's sample is that of a call like any other by now.
 void PlanTrial::end_trust(SizedTrial& entry, Contender winner, int64_t time) const {
+  entry.first_call.store(FirstCall::kNone, std::memory_order_relaxed);
   Samples& ours = entry.samples[static_cast<size_t>(winner)];
   ours.add(time);
   const Samples& of_tier0 = entry.samples[static_cast<size_t>(Contender::kTier0)];
   if (kTie * static_cast<double>(of_tier0.median()) < static_cast<double>(ours.median()))
-    reopen(entry);
+    return reopen(entry);
+  entry.period.store(period_of(entry, winner));
 }
 
 void PlanTrial::reopen(SizedTrial& entry) const {
@@ -241,16 +247,20 @@ void PlanTrial::reopen(SizedTrial& entry) const {
     if (has(all, static_cast<Contender>(i))) entry.samples[i].clear();
   entry.upsets.store(0, std::memory_order_relaxed);
   entry.ahead.store(0, std::memory_order_relaxed);
-  entry.is_first_call.store(false, std::memory_order_relaxed);
+  entry.first_call.store(FirstCall::kNone, std::memory_order_relaxed);
   entry.turns.store(kWarmTurns, std::memory_order_relaxed);
   entry.verdict.store(kOpen, std::memory_order_release);
 }
 
-// Where the plan won so many calls ago, and one thread is still to be tried.
+// Where the plan won so many calls ago, and one thread is still to be tried: not of calls so long
+// that their loops earn what a team costs.
 bool PlanTrial::try_alone(SizedTrial& entry, Contender winner, uint32_t calls) const {
   using Alone = SizedTrial::Alone;
   if (winner != Contender::kPlan || calls < kCallsBeforeAlone || !is_offered(Contender::kAlone))
     return false;
+  const Samples& of_plan = entry.samples[static_cast<size_t>(winner)];
+  const bool is_on_trust = entry.first_call.load(std::memory_order_relaxed) != FirstCall::kNone;
+  if (is_on_trust || of_plan.median() >= 2 * kLongCall) return false;
   Alone not_yet = Alone::kNotYet;
   if (!entry.alone.compare_exchange_strong(not_yet, Alone::kNow, std::memory_order_relaxed))
     return false;
@@ -301,7 +311,8 @@ bool PlanTrial::judge(SizedTrial& entry) const {
   return true;
 }
 
-void PlanTrial::settle(SizedTrial& entry, Contender winner) const {
+// Calls from one look at a loser to the next.
+uint32_t PlanTrial::period_of(const SizedTrial& entry, Contender winner) const {
   const auto best = static_cast<double>(entry.samples[static_cast<size_t>(winner)].median());
   double worst = best;
   const uint8_t all = contenders(entry);
@@ -312,9 +323,14 @@ void PlanTrial::settle(SizedTrial& entry, Contender winner) const {
   const double loss = kRow * (worst - best) / best;  // In calls of the winner.
   const double period = std::min(loss / kLookingShare, 1e6);
   const uint32_t shortest = best < kLongCall ? kShortestPeriod : kShortestPeriodOfLongCalls;
-  entry.period.store(std::max(static_cast<uint32_t>(period), shortest));
-  const bool is_on_trust = entry.is_first_call.load(std::memory_order_relaxed);
-  entry.calls.store(is_on_trust ? entry.period.load() - 2 * kRow - kCallsOnTrust : 0);
+  return std::max(static_cast<uint32_t>(period), shortest);
+}
+
+void PlanTrial::settle(SizedTrial& entry, Contender winner) const {
+  const uint32_t period = period_of(entry, winner);
+  entry.period.store(period);
+  const bool is_on_trust = entry.first_call.load(std::memory_order_relaxed) != FirstCall::kNone;
+  entry.calls.store(is_on_trust ? period - 2 * kRow - kCallsOnTrust : 0);
   SizedTrial::Alone now = SizedTrial::Alone::kNow;
   entry.alone.compare_exchange_strong(now, SizedTrial::Alone::kTried);
   entry.verdict.store(static_cast<uint8_t>(winner), std::memory_order_release);
@@ -335,7 +351,7 @@ void PlanTrial::note_earlier_call(SizedPlans::Signature signature, std::chrono::
   if (sized == nullptr) return;
   sized->trial.samples[static_cast<size_t>(Contender::kTier0)].add(took.count());
   sized->trial.ahead.store(1);
-  sized->trial.is_first_call.store(is_first);
+  if (is_first) sized->trial.first_call.store(FirstCall::kTrusted);
 }
 
 void PlanTrial::note_rehearsal(SizedPlans::Signature signature, std::chrono::nanoseconds took) {

@@ -126,6 +126,7 @@ class PlanTrial {
   bool try_alone(SizedTrial& entry, Contender winner, uint32_t calls) const;
   Turn look_again(SizedTrial& entry, Contender winner, bool is_crowded) const;
   bool judge(SizedTrial& entry) const;
+  uint32_t period_of(const SizedTrial& entry, Contender winner) const;
   void settle(SizedTrial& entry, Contender winner) const;
   void compare_again(SizedTrial& entry, Contender contender, int64_t time) const;
   void end_trust(SizedTrial& entry, Contender winner, int64_t time) const;

@@ -321,6 +321,29 @@ TEST(PlanTrial, a_verdict_by_the_first_call_is_looked_at_soon_and_may_be_reopene
   }
 }
 
+TEST(PlanTrial, calls_that_began_before_a_verdict_do_not_end_its_trust_in_the_first_call) {
+  SizedPlans sized;
+  PlanTrial trial(sized);
+  trial.offer(Contender::kTier0);
+  SizedPlan* sizes = sized.at(1);
+  trial.note_rehearsal(1, std::chrono::milliseconds(60));
+  trial.note_earlier_call(1, std::chrono::milliseconds(90), true);
+  PlanTrial::Turn deciding = trial.begin(sizes);
+  trial.begin(sizes);  // Tier 0's, which fails.
+  PlanTrial::Turn late = trial.begin(sizes);
+  ASSERT_EQ(late.contender(), Contender::kPlan);
+  EXPECT_TRUE(deciding.finish(std::chrono::milliseconds(64)));
+  late.finish(std::chrono::milliseconds(64));
+  const auto took = [](const PlanTrial::Turn& turn) {
+    return std::chrono::milliseconds(turn.contender() == Contender::kTier0 ? 60 : 64);
+  };
+  for (int call = 0; call < 12; ++call) {
+    PlanTrial::Turn turn = trial.begin(sizes);
+    turn.finish(took(turn));
+  }
+  EXPECT_EQ(winner(trial, sizes, {60'000, 64'000}), Contender::kTier0);
+}
+
 TEST(PlanTrial, nothing_is_measured_while_a_job_may_change_the_times) {
   SizedPlans sized;
   PlanTrial trial(sized);

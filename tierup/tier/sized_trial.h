@@ -31,8 +31,10 @@ struct SizedTrial {
   std::atomic<uint32_t> turns{0};       // Since the trial was opened.
   std::atomic<int64_t> warm_time{0};    // Of the last call that warmed up.
   std::atomic<uint32_t> ahead{0};       // Turns that tier 0 took before there was a plan.
-  // Tier 0's sample is its first call, which may have met memory that was still to be had.
-  std::atomic<bool> is_first_call{false};
+  // Tier 0's sample is its first call, which may have met memory that was still to be had, until it
+  // is timed again.
+  enum class FirstCall : uint8_t { kNone, kTrusted, kTimedAgain };
+  std::atomic<FirstCall> first_call{FirstCall::kNone};
   // Whether the plan by one thread has had its turns: not yet, it has them now, beside the plan
   // alone, or it stands among the others.
   enum class Alone : uint8_t { kNotYet, kNow, kTried };

@@ -303,6 +303,15 @@ Ref<InstalledPlan> start_plan(const SpecializeRequest& request, const TieringOpt
   return installed;
 }
 
+namespace {
+
+std::optional<std::chrono::nanoseconds> warm_time_of(const SpecializeRequest& request) {
+  if (!request.call || !request.call->came_twice) return std::nullopt;
+  return request.call->took;
+}
+
+}  // namespace
+
 Ref<InstalledPlan> specialize(const SpecializeRequest& request, const TieringOptions& options,
                               const std::atomic<bool>& cancelled) {
   if (request.older != nullptr) {
@@ -328,7 +337,7 @@ Ref<InstalledPlan> specialize(const SpecializeRequest& request, const TieringOpt
   // A net chose what its threads do when it was compiled.
   const bool is_one_net = installed->has_nets && installed->compiled_steps.size() == 1;
   if (tries_plans(options) && request.threads > 1 && !is_one_net)
-    installed->trial.offer_alone(request.call ? std::optional(request.call->took) : std::nullopt);
+    installed->trial.offer_alone(warm_time_of(request));
   installed->compile_ms =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
   return installed;

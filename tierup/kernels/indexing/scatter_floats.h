@@ -1,5 +1,5 @@
-// Sums of scattered 16-bit floats: a target is added up as a float and rounded once. Only targets
-// that an index names are copied, since a few sources may go to a large tensor.
+// Sums and products of scattered 16-bit floats: a target is made as a float and rounded once. Only
+// targets that an index names are copied, since a few sources may go to a large tensor.
 #pragma once
 
 #include "tierup/tensor/tensor.h"
@@ -17,14 +17,18 @@ inline int64_t extent_of(const Tensor& tensor) {
 }
 
 // visit(f) calls f(target, source) for all elements of a scatter into `self`, a target's always in
-// one thread. A target's sum stands as far from the first one as the target itself.
-template <typename T, typename Visit>
-void add_as_floats(const Tensor& self, const Visit& visit) {
+// one thread; `combine` of two floats gives their sum, say. A target's float stands as far from the
+// first one as the target itself.
+template <typename T, typename Visit, typename Combine>
+void combine_as_floats(const Tensor& self, const Visit& visit, const Combine& combine) {
   const Tensor sums = Tensor::empty(IntVector{extent_of(self)}, ScalarType::kFloat);
   float* const sum = sums.data<float>();
   const auto* const first = static_cast<const T*>(self.raw());
   visit([=](T& to, T) { sum[&to - first] = static_cast<float>(to); });
-  visit([=](T& to, T from) { sum[&to - first] += static_cast<float>(from); });
+  visit([=](T& to, T from) {
+    float& value = sum[&to - first];
+    value = combine(value, static_cast<float>(from));
+  });
   visit([=](T& to, T) { to = static_cast<T>(sum[&to - first]); });
 }
 

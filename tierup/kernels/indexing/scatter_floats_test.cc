@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "tierup/kernels/indexing/scatter.h"
+#include "tierup/kernels/indexing/scatter_mode.h"
 #include "tierup/kernels/memory/copy.h"
 #include "tierup/kernels/shape/view.h"
 
@@ -52,6 +53,27 @@ TEST_P(ScatterFloats, SumsOfRowsAreRoundedOnce) {
           [&](const Tensor& to, const Tensor& from) { index_add_(to, 0, index, from, Scalar(1)); });
     }
   }
+}
+
+TEST_P(ScatterFloats, ProductsAreRoundedOnce) {
+  const Tensor index = scrambled({40}, 5);
+  expect_rounded_once(fractions({5}, GetParam()), fractions({40}, GetParam()),
+                      [&](const Tensor& to, const Tensor& from) {
+                        scatter_lanes(to, 0, index, from, ScatterMode::kProd, true);
+                      });
+}
+
+TEST_P(ScatterFloats, SumsOfAColumnAreRoundedOnce) {
+  const Tensor matrix = fractions({50, 300}, GetParam());
+  const auto column = [&](int64_t i) { return matrix.as_view(IntVector{50}, IntVector{300}, i); };
+  const Tensor index = scrambled({40}, 50);
+  const Tensor source = fractions({40}, GetParam());
+  const Tensor expected = clone(column(7), MemoryFormat::kContiguous);
+  index_add_(expected, 0, index, source, Scalar(1));
+  const std::vector<double> beside = values(column(8));
+  index_add_(column(7), 0, index, source, Scalar(1));
+  EXPECT_EQ(values(column(7)), values(expected));
+  EXPECT_EQ(values(column(8)), beside);
 }
 
 TEST_P(ScatterFloats, SumsOfElementsAreRoundedOnce) {

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <limits>
 
 #include "tierup/base/parallel.h"
@@ -151,14 +152,16 @@ std::array<std::byte, sizeof(complex128)> identity_bytes(ScatterMode mode, Scala
 // visit(f) calls f(target, source) for all elements; f for sources that are not just assigned.
 template <typename T, typename Visit>
 void combine(const Scatter& s, ScatterMode mode, const Visit& visit) {
+  if constexpr (kIsNarrowFloat<T>) {
+    const bool may_meet = s.index.sizes()[s.dim] > 1;
+    if (may_meet && mode == ScatterMode::kProd)
+      return combine_as_floats<T>(s.self, visit, std::multiplies());
+    if (may_meet && (mode == ScatterMode::kSum || mode == ScatterMode::kMean))
+      return combine_as_floats<T>(s.self, visit, std::plus());
+  }
   switch (mode) {
     case ScatterMode::kSum:
-    case ScatterMode::kMean:
-      if constexpr (kIsNarrowFloat<T>) {
-        if (s.index.sizes()[s.dim] > 1) return add_as_floats<T>(s.self, visit);
-      }
-      visit([](T& to, T from) { to = added(to, from); });
-      return;
+    case ScatterMode::kMean: visit([](T& to, T from) { to = added(to, from); }); return;
     case ScatterMode::kProd: visit([](T& to, T from) { to = multiplied(to, from); }); return;
     default: break;
   }
@@ -237,9 +240,10 @@ void scatter_rows(const Tensor& self, const Tensor& index, const Tensor& src, Sc
     const bool is_mean = mode == ScatterMode::kMean;
     const ScatterMode how = is_mean ? ScatterMode::kSum : mode;
     bool is_done = false;
+    const bool is_rounded_once = kIsNarrowFloat<T> && how == ScatterMode::kProd;
     if constexpr (kIsNarrowFloat<T>)
       is_done = how == ScatterMode::kSum && add_wide_rows_as_floats(self, index, src);
-    if (!is_done && !combine_wide_rows(self, index, src, how)) {
+    if (!is_done && (is_rounded_once || !combine_wide_rows(self, index, src, how))) {
       const Scatter rows{self, 0, index, src};
       combine<T>(rows, mode, [&](const auto& f) { visit_rows<T>(self, index, src, f); });
     }
@@ -247,11 +251,27 @@ void scatter_rows(const Tensor& self, const Tensor& index, const Tensor& src, Sc
   });
 }
 
+// Whether the floats of combine_as_floats(), which stand as far apart as their targets, would take
+// many times the memory of a dense copy.
+bool leaves_gaps_in_floats(const Tensor& self, ScatterMode mode) {
+  const bool rounds =
+      mode == ScatterMode::kSum || mode == ScatterMode::kMean || mode == ScatterMode::kProd;
+  const bool is_narrow = self.dtype() == ScalarType::kHalf || self.dtype() == ScalarType::kBFloat16;
+  return rounds && is_narrow && extent_of(self) > 2 * self.numel();
+}
+
 }  // namespace
 
 void scatter_lanes(const Tensor& self_tensor, int64_t dim, const Tensor& index_tensor,
                    const Tensor& src_tensor, ScatterMode mode, bool include_self) {
   check_no_internal_overlap(self_tensor);
+  if (leaves_gaps_in_floats(self_tensor, mode)) {
+    const Tensor dense = clone(self_tensor, MemoryFormat::kContiguous);
+    scatter_lanes(dense, dim, index_tensor, src_tensor, mode, include_self);
+    copy_into(self_tensor, dense);
+    self_tensor.bump_version();
+    return;
+  }
   const Tensor self = atleast_1d(self_tensor);
   const Tensor index = atleast_1d(index_tensor);
   const Tensor src = atleast_1d(

@@ -16,7 +16,9 @@ PackedName::PackedName(Tensor named, std::vector<int64_t> how, const memory::des
       scale(std::move(factors)) {}
 
 bool PackedName::operator==(const PackedName& other) const {
-  return weight.raw() == other.weight.raw() && version == other.version &&
+  // By its storage, too: two may borrow the same memory, one after the other.
+  return weight.storage().get() == other.weight.storage().get() &&
+         weight.raw() == other.weight.raw() && version == other.version &&
          std::ranges::equal(weight.sizes(), other.weight.sizes()) &&
          std::ranges::equal(weight.strides(), other.weight.strides()) && form == other.form &&
          layout == other.layout && scale == other.scale;
@@ -37,11 +39,13 @@ PackedWeights& PackedWeights::of_process() {
 }
 
 std::shared_ptr<PackedBlock> PackedWeights::find(const PackedName& name) const {
+  std::vector<std::shared_ptr<PackedBlock>> others;  // May be the last readers' by now.
   const std::lock_guard<std::mutex> lock(mutex_);
   const auto [first, last] = blocks_.equal_range(name.weight.raw());
   for (auto known = first; known != last; ++known) {
     std::shared_ptr<PackedBlock> block = known->second.lock();
     if (block != nullptr && *block->name() == name) return block;
+    others.push_back(std::move(block));
   }
   return nullptr;
 }

@@ -62,6 +62,17 @@ TEST_F(PackedWeightsTest, AWeightThatWasWrittenIsPackedAnew) {
   EXPECT_EQ(reinterpret_cast<const float*>(after->data())[0], 7);
 }
 
+TEST_F(PackedWeightsTest, StoragesThatBorrowOneMemoryAreTwoWeights) {
+  const Tensor given = weight();
+  const auto borrowed = [&] {
+    return Tensor::from_storage(Storage::borrow(given.raw(), given.bytes(), nullptr),
+                                ScalarType::kFloat, given.sizes(), given.strides(), 0);
+  };
+  const auto before = get(name(borrowed()));
+  given.data<float>()[0] = 7;
+  EXPECT_NE(get(name(borrowed())), before);
+}
+
 TEST_F(PackedWeightsTest, TheLastReaderTakesTheFormWithIt) {
   const Tensor given = weight();
   const uint32_t readers = given.storage().get()->use_count();

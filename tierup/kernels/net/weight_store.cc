@@ -8,6 +8,7 @@
 #include "tierup/base/parallel.h"
 #include "tierup/base/piece_queue.h"
 #include "tierup/kernels/net/compiled_net.h"
+#include "tierup/tensor/allocator.h"
 #include "tierup/tensor/block_memory.h"
 #include "tierup/tensor/pages.h"
 
@@ -78,7 +79,8 @@ WeightStore::Memory WeightStore::get_later(int id, const memory::desc& layout,
 }
 
 // A weight of several huge pages for each thread is packed by all of them: while it is, its source
-// is in memory as well. The others are packed by one thread each, the largest first.
+// is in memory as well. The others are packed by one thread each, the largest first, where there
+// are enough of them.
 void WeightStore::fill_pending() {
   std::vector<Pending> all;
   {
@@ -90,16 +92,19 @@ void WeightStore::fill_pending() {
     if (pending.fill) parts.push_back(&pending);
   const auto bytes_of = [](const Pending* part) { return part->entry.block->bytes(); };
   std::ranges::sort(parts, std::greater(), bytes_of);
-  const int64_t workers = piece_workers(static_cast<int64_t>(parts.size()), intra_op_threads());
-  const size_t for_all = 2 * kHugePageBytes * static_cast<size_t>(std::max<int64_t>(workers, 1));
-  const auto rest =
+  const auto threads = static_cast<size_t>(intra_op_threads());
+  const size_t for_all = 2 * kHugePageBytes * threads;
+  auto rest =
       std::ranges::find_if(parts, [&](const Pending* part) { return bytes_of(part) < for_all; });
+  if (static_cast<size_t>(parts.end() - rest) < threads) rest = parts.end();
   for (auto part = parts.begin(); part != rest; ++part) (*part)->entry.block->fill((*part)->fill);
   const std::span<const Pending*> others(rest, parts.end());
-  parallel_long_pieces(static_cast<int64_t>(others.size()), workers, [&](int64_t i, int64_t) {
+  const auto count = static_cast<int64_t>(others.size());
+  parallel_long_pieces(count, piece_workers(count, intra_op_threads()), [&](int64_t i, int64_t) {
     const ThreadCountScope one(1);
     const Pending& part = *others[static_cast<size_t>(i)];
     part.entry.block->fill(part.fill);
+    release_thread_cache();  // Of copies that were packed.
   });
   const std::lock_guard<std::mutex> lock(mutex_);
   for (Pending& pending : all) {

@@ -145,8 +145,10 @@ void fill_spaced(T* out, const Scalar& start, const Scalar& end, int64_t steps) 
     else
       return std::fma(width, static_cast<Work>(count), from);
   };
-  for (int64_t i = 0; i < steps; ++i)
-    out[i] = static_cast<T>(i < steps / 2 ? apart(a, step, i) : apart(b, -step, steps - 1 - i));
+  parallel_for(0, steps, grain_of(1), [=](int64_t begin, int64_t last) {
+    for (int64_t i = begin; i < last; ++i)
+      out[i] = static_cast<T>(i < steps / 2 ? apart(a, step, i) : apart(b, -step, steps - 1 - i));
+  });
 }
 
 }  // namespace

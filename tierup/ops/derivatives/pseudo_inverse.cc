@@ -28,7 +28,8 @@ void pinv(GradContext& c) {
 // X = P B. What the residuals |A X - B|^2 pass on, they pass on directly: X is where they are
 // least.
 void lstsq(GradContext& c) {
-  const bool vectors = c.rank(1) == c.rank(0) - 1;
+  // As many right sides may be a matrix that all matrices share.
+  const bool vectors = static_cast<int64_t>(c.result_shape(0).size()) == c.rank(0) - 1;
   const auto as_matrix = [&](const Term& t) { return vectors ? unsqueeze(t, -1) : t; };
   const bool has_residuals = c.has_grad(1) && numel_of(c.result_shape(1)) > 0;
   const Term a = arg(c, 0);
