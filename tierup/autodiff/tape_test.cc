@@ -371,6 +371,18 @@ TEST_F(Taped, SolutionsOfLeastSquaresAndTheirResidualsPassBack) {
   EXPECT_FALSE(results[3].to_tensor().requires_grad());
 }
 
+// Of as few dimensions as vectors for each matrix would have.
+TEST_F(Taped, OneRightSideOfAllMatricesPassesBack) {
+  const Tensor a = leaf({2, 2, 1}, {1, 1, 2, 2});
+  const Tensor b = leaf({2, 3}, {1, 2, 3, 5, 6, 7});
+  const Tensor x = call("aten::linalg_lstsq", {a, b});
+  EXPECT_EQ(x.dim(), 3);
+  backward(call("aten::sum", {x}));
+  const Floats found = grad(b);
+  ASSERT_EQ(found.size(), 6U);
+  for (const float g : found) EXPECT_NEAR(g, .5F + .25F, 1e-5);  // Means for 1 and for 2.
+}
+
 TEST_F(Taped, ResultsRetainTheirGradients) {
   const Tensor x = leaf({1}, {3});
   const Tensor y = call("aten::mul.Scalar", {x, 2});
