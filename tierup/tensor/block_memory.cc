@@ -43,8 +43,10 @@ void* reserve_block(size_t bytes, PageKind kind) {
 }
 
 void make_pages(void* block, size_t bytes, PageKind kind) {
-  if (kind == PageKind::kHuge && bytes >= PageHeap::kLeastBytes)
-    HugePages::of_process().make(static_cast<char*>(block), bytes);
+  if (kind == PageKind::kSmall || bytes < PageHeap::kLeastBytes) return;
+  HugePages& pages = HugePages::of_process();
+  auto* const first = static_cast<char*>(block);
+  pages.are_dear() ? HugePages::keep_small(first, bytes) : pages.make(first, bytes);
 }
 
 void* allocate_block(size_t bytes, PageKind kind) {

@@ -60,14 +60,16 @@ bool HugePages::add_to_cost(int64_t took, int64_t now) {
   return are_dear_at(now);
 }
 
+void HugePages::keep_small(char* block, size_t bytes) {
+  char* const end = block + bytes;
+  char* const second = next_page(block);
+  if (second < end) madvise(second, static_cast<size_t>(end - second), MADV_NOHUGEPAGE);
+}
+
 void HugePages::make(char* block, size_t bytes) {
   const int64_t small_price = price_of_small_ones();
   char* const end = block + bytes;
   char* const second = next_page(block);
-  const auto have_small_ones = [&] {
-    if (second < end) madvise(second, static_cast<size_t>(end - second), MADV_NOHUGEPAGE);
-  };
-  if (are_dear()) return have_small_ones();
   const auto pages = static_cast<int64_t>(
       second >= end
           ? 1
@@ -80,7 +82,7 @@ void HugePages::make(char* block, size_t bytes) {
     const int64_t now = now_();
     if (now - start <= small_price || !add_to_cost(now - start, now)) return;
     // Those that are made stay as they are.
-    if (!is_ended.exchange(true)) have_small_ones();
+    if (!is_ended.exchange(true)) keep_small(block, bytes);
   });
 }
 

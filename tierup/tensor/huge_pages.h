@@ -35,6 +35,8 @@ class HugePages {
   // does that packs weights. Once they are dear, or if they are, the others are to be small, and
   // are not made.
   void make(char* block, size_t bytes);
+  // Has the pages of such a block be small as they are touched; those that are made stay.
+  static void keep_small(char* block, size_t bytes);
 
  private:
   bool are_dear_at(int64_t time) const;

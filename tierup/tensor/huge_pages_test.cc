@@ -90,6 +90,15 @@ TEST_F(HugePagesTest, OfABlockThatBeginsAndEndsWithinPagesAreMade) {
   EXPECT_FALSE(is_made(2));
 }
 
+TEST_F(HugePagesTest, OfABlockThatIsToHaveSmallOnesNoneAreMade) {
+  madvise(block_, kPages * kHugePageBytes, MADV_HUGEPAGE);
+  HugePages::keep_small(block_, kPages * kHugePageBytes);
+  block_[kHugePageBytes] = 1;
+  unsigned char next = 0;
+  mincore(block_ + kHugePageBytes + kSmallPageBytes, 1, &next);
+  EXPECT_EQ(next & 1U, 0U);
+}
+
 TEST_F(HugePagesTest, AreMadeByAllThreadsThatTheCallerMayUse) {
   const ThreadCountScope threads(2);
   std::mutex mutex;
