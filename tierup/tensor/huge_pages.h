@@ -32,8 +32,7 @@ class HugePages {
   bool are_dear() const { return are_dear_at(now_()); }
   // Has the system make the pages of a fresh block, which asked for huge ones, on all threads that
   // the caller may use: it clears 2 GB/s on one core of a virtual machine, a third of what a job
-  // does that packs weights. Once they are dear, or if they are, the others are to be small, and
-  // are not made.
+  // does that packs weights. Once they are dear, the others are to be small, and are not made.
   void make(char* block, size_t bytes);
   // Has the pages of such a block be small as they are touched; those that are made stay.
   static void keep_small(char* block, size_t bytes);

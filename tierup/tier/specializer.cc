@@ -98,6 +98,11 @@ bool has_role(const ir::Block& block, ops::Role role) {
   return false;
 }
 
+std::optional<std::chrono::nanoseconds> warm_time_of(const SpecializeRequest& request) {
+  if (!request.call || !request.call->came_twice) return std::nullopt;
+  return request.call->took;
+}
+
 class Specialization {
  public:
   Specialization(const SpecializeRequest& request, const TieringOptions& options,
@@ -302,15 +307,6 @@ Ref<InstalledPlan> start_plan(const SpecializeRequest& request, const TieringOpt
   }
   return installed;
 }
-
-namespace {
-
-std::optional<std::chrono::nanoseconds> warm_time_of(const SpecializeRequest& request) {
-  if (!request.call || !request.call->came_twice) return std::nullopt;
-  return request.call->took;
-}
-
-}  // namespace
 
 Ref<InstalledPlan> specialize(const SpecializeRequest& request, const TieringOptions& options,
                               const std::atomic<bool>& cancelled) {

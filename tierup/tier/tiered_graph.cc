@@ -241,11 +241,7 @@ IValue TieredGraph::run_profiled(const Call& call, uint64_t installs) {
 }
 
 void TieredGraph::rehearse(const Call& call, uint64_t installs) {
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    const uint32_t runs = profile_ ? profile_->run_count() : 0;
-    if (runs + 1 < options_.profiled_runs) return;
-  }
+  if (!is_last_profiled(false)) return;
   const IValue originals = make_tuple({call.args.begin(), call.args.end()});
   const bool can_share = layout().plan().is_pure();
   std::vector<IValue> args =
@@ -285,11 +281,10 @@ void TieredGraph::record(const profile::GraphProfile& run, const ops::Policy& po
     const bool came_twice = call && profiled_sizes_ == call->signature;
     if (call) profiled_sizes_ = call->signature;
     const bool counts_twice = call && is_long(call->took);
-    if (profile_->run_count() + (counts_twice ? 1 : 0) < options_.profiled_runs) return;
+    if (!are_enough(profile_->run_count(), counts_twice)) return;
     request = next_request(policy);
     if (!request) return;
-    if (came_twice || counts_twice) request->call = call;
-    if (request->call) request->call->came_twice = came_twice;
+    if (came_twice || counts_twice) request->call = {call->signature, call->took, came_twice};
     request->sample = std::move(sample);
     generation = generation_;
     job_pending_.store(true);

@@ -151,8 +151,12 @@ class TieredGraph : public std::enable_shared_from_this<TieredGraph> {
   // The plan's serial number, unless weights changed meanwhile.
   std::optional<uint32_t> install(const Ref<InstalledPlan>& plan);
   void release_profile_later(uint32_t made);
-  // Whether a profiled run that took so long is the last one: see tiered_graph_samples.cc.
+  // Whether a profiled run that took so long counts twice; whether so many runs are enough, and the
+  // next one would be the last, if that counts twice: see tiered_graph_samples.cc.
   bool is_long(std::chrono::nanoseconds took) const;
+  bool are_enough(uint32_t runs, bool last_is_long) const {
+    return runs + (last_is_long ? 1 : 0) >= options_.profiled_runs;
+  }
   bool is_last_profiled(bool is_long) const;
   // A profiled call's sample, where its plan will be compared with it and copying is cheap; see
   // tiered_graph_samples.cc. Null otherwise.

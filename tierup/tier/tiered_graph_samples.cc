@@ -43,8 +43,7 @@ bool TieredGraph::is_long(std::chrono::nanoseconds took) const {
 
 bool TieredGraph::is_last_profiled(bool is_long) const {
   const std::lock_guard<std::mutex> lock(mutex_);
-  const uint32_t before = profile_ ? profile_->run_count() : 0;
-  return before + (is_long ? 2 : 1) >= options_.profiled_runs;
+  return are_enough((profile_ ? profile_->run_count() : 0) + 1, is_long);
 }
 
 std::shared_ptr<SampleCall> TieredGraph::sample_of(std::span<const IValue> args,

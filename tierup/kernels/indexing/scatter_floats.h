@@ -2,26 +2,18 @@
 // targets that an index names are copied, since a few sources may go to a large tensor.
 #pragma once
 
+#include "tierup/kernels/indexing/view_backward.h"
 #include "tierup/tensor/tensor.h"
 
 namespace tierup::kernels {
-
-// Elements from the first one in memory to behind the last one.
-inline int64_t extent_of(const Tensor& tensor) {
-  int64_t last = 0;
-  for (int64_t d = 0; d < tensor.dim(); ++d) {
-    if (tensor.sizes()[d] == 0) return 0;
-    last += (tensor.sizes()[d] - 1) * tensor.strides()[d];
-  }
-  return last + 1;
-}
 
 // visit(f) calls f(target, source) for all elements of a scatter into `self`, a target's always in
 // one thread; `combine` of two floats gives their sum, say. A target's float stands as far from the
 // first one as the target itself.
 template <typename T, typename Visit, typename Combine>
 void combine_as_floats(const Tensor& self, const Visit& visit, const Combine& combine) {
-  const Tensor sums = Tensor::empty(IntVector{extent_of(self)}, ScalarType::kFloat);
+  const Tensor sums =
+      Tensor::empty(IntVector{strided_reach(self.sizes(), self.strides(), 0)}, ScalarType::kFloat);
   float* const sum = sums.data<float>();
   const auto* const first = static_cast<const T*>(self.raw());
   visit([=](T& to, T) { sum[&to - first] = static_cast<float>(to); });

@@ -11,6 +11,7 @@
 #include "tierup/kernels/indexing/index_range.h"
 #include "tierup/kernels/indexing/scatter_floats.h"
 #include "tierup/kernels/indexing/scatter_rows.h"
+#include "tierup/kernels/memory/cast.h"
 #include "tierup/kernels/memory/copy.h"
 #include "tierup/kernels/memory/element_width.h"
 #include "tierup/kernels/memory/lane_loop.h"
@@ -123,9 +124,6 @@ bool is_nan(T value) {
     return std::isnan(static_cast<double>(value));
 }
 
-template <typename T>
-constexpr bool kIsNarrowFloat = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
-
 // Integers wrap around.
 template <typename T>
 using Wrapping = std::conditional_t<std::is_integral_v<T>, uint64_t, T>;
@@ -152,7 +150,7 @@ std::array<std::byte, sizeof(complex128)> identity_bytes(ScatterMode mode, Scala
 // visit(f) calls f(target, source) for all elements; f for sources that are not just assigned.
 template <typename T, typename Visit>
 void combine(const Scatter& s, ScatterMode mode, const Visit& visit) {
-  if constexpr (kIsNarrowFloat<T>) {
+  if constexpr (kIsReduced<T>) {
     const bool may_meet = s.index.sizes()[s.dim] > 1;
     if (may_meet && mode == ScatterMode::kProd)
       return combine_as_floats<T>(s.self, visit, std::multiplies());
@@ -226,6 +224,17 @@ void assign(const Tensor& self, ScatterMode mode, const Visit& visit) {
   });
 }
 
+// False, with nothing done, where rows are to be combined element by element.
+template <typename T>
+bool combine_whole_rows(const Tensor& self, const Tensor& index, const Tensor& src,
+                        ScatterMode mode) {
+  if constexpr (kIsReduced<T>) {
+    if (mode == ScatterMode::kProd) return false;  // To be rounded once.
+    if (mode == ScatterMode::kSum && add_wide_rows_as_floats(self, index, src)) return true;
+  }
+  return combine_wide_rows(self, index, src, mode);
+}
+
 void scatter_rows(const Tensor& self, const Tensor& index, const Tensor& src, ScatterMode mode,
                   bool include_self) {
   check_row_indices(index, self.sizes()[0]);
@@ -239,11 +248,7 @@ void scatter_rows(const Tensor& self, const Tensor& index, const Tensor& src, Sc
     using T = typename decltype(tag)::type;
     const bool is_mean = mode == ScatterMode::kMean;
     const ScatterMode how = is_mean ? ScatterMode::kSum : mode;
-    bool is_done = false;
-    const bool is_rounded_once = kIsNarrowFloat<T> && how == ScatterMode::kProd;
-    if constexpr (kIsNarrowFloat<T>)
-      is_done = how == ScatterMode::kSum && add_wide_rows_as_floats(self, index, src);
-    if (!is_done && (is_rounded_once || !combine_wide_rows(self, index, src, how))) {
+    if (!combine_whole_rows<T>(self, index, src, how)) {
       const Scatter rows{self, 0, index, src};
       combine<T>(rows, mode, [&](const auto& f) { visit_rows<T>(self, index, src, f); });
     }
@@ -257,7 +262,7 @@ bool leaves_gaps_in_floats(const Tensor& self, ScatterMode mode) {
   const bool rounds =
       mode == ScatterMode::kSum || mode == ScatterMode::kMean || mode == ScatterMode::kProd;
   const bool is_narrow = self.dtype() == ScalarType::kHalf || self.dtype() == ScalarType::kBFloat16;
-  return rounds && is_narrow && extent_of(self) > 2 * self.numel();
+  return rounds && is_narrow && strided_reach(self.sizes(), self.strides(), 0) > 2 * self.numel();
 }
 
 }  // namespace

@@ -14,12 +14,6 @@ constexpr int64_t kWorkToTry = 25'000'000;
 // Numbers that take about as long on their way through memory.
 constexpr int64_t kNumbersToTry = 1'000'000;
 
-// Whether Winograd's algorithm may do it.
-bool has_small_square_windows(const ConvGeometry& g) {
-  const ConvGeometry::Triple ones{1, 1, 1};
-  return g.kernel == ConvGeometry::Triple{1, 3, 3} && g.stride == ones && g.dilation == ones;
-}
-
 int64_t parts_to_hold(int64_t count, int64_t each) { return (count + each - 1) / each; }
 
 }  // namespace
@@ -41,6 +35,11 @@ ConvGeometry as_planes(ConvGeometry g) {
       std::swap((*triple)[0], (*triple)[1]);
   }
   return g;
+}
+
+bool has_winograd_windows(const ConvGeometry& g) {
+  const ConvGeometry::Triple ones{1, 1, 1};
+  return g.kernel == ConvGeometry::Triple{1, 3, 3} && g.stride == ones && g.dilation == ones;
 }
 
 Winograd winograd_problem(const ConvGeometry& given, Algorithm algorithm) {
@@ -95,7 +94,7 @@ std::vector<Algorithm> panels_and_onednn(int64_t out_channels) {
 ConvGeometry part_to_try(ConvGeometry g) {
   // As many rows of a product as any tile has, some times over. Winograd's algorithm makes one of
   // 16 points, and packs its weights four times as large as the window's.
-  const int64_t fewest = has_small_square_windows(g) ? 512 : 256;
+  const int64_t fewest = has_winograd_windows(g) ? 512 : 256;
   // Windows over each channel wait for memory, not for multiplications.
   const int64_t enough = g.groups > 1 ? kNumbersToTry / (g.in_channels + g.out_channels)
                                       : kWorkToTry / std::max<int64_t>(g.weights(), 1);

@@ -15,6 +15,8 @@ namespace tierup::kernels::net {
 // depth's image, or of lines from depth to depth. Others are as they are.
 ConvGeometry as_planes(ConvGeometry g);
 
+// Whether windows are such as Winograd's algorithm takes.
+bool has_winograd_windows(const ConvGeometry& g);
 // As `algorithm`, one of Winograd's, has it.
 Winograd winograd_problem(const ConvGeometry& g, Algorithm algorithm);
 PanelConvolution panel_problem(const ConvGeometry& g);

@@ -45,9 +45,7 @@ std::vector<Algorithm> candidates_for(const ConvGeometry& given, bool is_fast) {
   const ConvGeometry g = as_planes(given);
   if (gives_few_planes(given)) return {Algorithm::kPlanes, Algorithm::kPanels, Algorithm::kOneDnn};
   if (g.rank > 2 || g.groups != 1 || g.transposed) return {Algorithm::kOneDnn};
-  const ConvGeometry::Triple ones{1, 1, 1};
-  const bool fits = is_fast && g.kernel[1] == 3 && g.kernel[2] == 3 && g.stride == ones &&
-                    g.dilation == ones && g.in_channels >= kWinogradChannels &&
+  const bool fits = is_fast && has_winograd_windows(g) && g.in_channels >= kWinogradChannels &&
                     g.out_channels >= kWinogradChannels;
   const int64_t large_tiles = winograd_problem(g, Algorithm::kWinograd4).tiles();
   std::vector<Algorithm> result;

@@ -130,8 +130,8 @@ class Emitter {
   bool copy_rows(const BufferLayout& from, const BufferLayout& to);
   bool copy_plain(const BufferLayout& from, const BufferLayout& to);
   Argument scratch(const memory::desc& layout);
-  // The weights named `id` in this layout, which `fill` writes later where they are missing. It may
-  // refer to this emitter, and has copies of all else.
+  // The weights named `id` in this layout, which `fill` writes later where they are missing. It has
+  // copies of what it reads.
   BufferLayout stored(int id, const memory::desc& layout, std::optional<PackedName> name,
                       WeightStore::Fill fill);
   BufferLayout constant_place(const memory::desc& layout, const std::shared_ptr<char[]>& block);

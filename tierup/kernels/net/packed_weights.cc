@@ -51,7 +51,6 @@ std::shared_ptr<PackedBlock> PackedWeights::find(const PackedName& name) const {
 }
 
 void PackedWeights::add(const std::shared_ptr<PackedBlock>& block) {
-  if (find(*block->name()) != nullptr) return;
   const std::lock_guard<std::mutex> lock(mutex_);
   std::erase_if(blocks_, [](const auto& known) { return known.second.expired(); });
   blocks_.emplace(block->name()->weight.raw(), block);

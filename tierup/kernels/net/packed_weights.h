@@ -68,8 +68,8 @@ class PackedBlock {
   std::atomic<size_t> holders_{0};
 };
 
-// Thread rule: any thread. Two that miss the same form at once both pack it; all later ones have
-// the first's.
+// Thread rule: any thread. Two that miss the same form at once both pack it; later ones have one of
+// the two.
 class PackedWeights {
  public:
   static PackedWeights& of_process();
