@@ -9,6 +9,7 @@
 #include "tierup/base/interrupt.h"
 #include "tierup/base/parallel.h"
 #include "tierup/kernels/memory/floating_work.h"
+#include "tierup/kernels/vision/box_overlap.h"
 
 namespace tierup::kernels {
 namespace {
@@ -254,6 +255,21 @@ std::tuple<Tensor, Tensor> position_sensitive(const Regions& r, const char* name
   return {to_dtype(out, r.dtype), channel_mapping(r, channels)};
 }
 
+// Appends the places of the boxes that no better one overlaps; `order` has the best first.
+template <typename T>
+void keep_best(const T* box, const std::vector<int64_t>& order, T threshold,
+               std::vector<int64_t>& kept) {
+  const BoxRows<T> rows(box, order);
+  const BoxOverlaps overlaps = box_overlaps();
+  std::vector<T> gone(static_cast<size_t>(rows.width), T{0});
+  for (int64_t i = 0; i < rows.count; ++i) {
+    if (gone[static_cast<size_t>(i)] != T{0}) continue;
+    poll_interrupt();
+    kept.push_back(order[static_cast<size_t>(i)]);
+    overlaps(rows, i, threshold, gone.data());
+  }
+}
+
 }  // namespace
 
 Tensor nms(const Tensor& dets, const Tensor& scores, double iou_threshold) {
@@ -279,28 +295,7 @@ Tensor nms(const Tensor& dets, const Tensor& scores, double iou_threshold) {
     std::stable_sort(order.begin(), order.end(), [score](int64_t a, int64_t b) {
       return score[a] > score[b] || (std::isnan(score[a]) && !std::isnan(score[b]));
     });
-    const T* box = boxes.data<T>();
-    const auto area = [box](int64_t i) {
-      return (box[4 * i + 2] - box[4 * i]) * (box[4 * i + 3] - box[4 * i + 1]);
-    };
-    std::vector<bool> gone(static_cast<size_t>(count), false);
-    for (size_t a = 0; a < order.size(); ++a) {
-      const int64_t i = order[a];
-      if (gone[static_cast<size_t>(i)]) continue;
-      poll_interrupt();
-      kept.push_back(i);
-      for (size_t b = a + 1; b < order.size(); ++b) {
-        const int64_t j = order[b];
-        if (gone[static_cast<size_t>(j)]) continue;
-        const T w = std::max(
-            T{0}, std::min(box[4 * i + 2], box[4 * j + 2]) - std::max(box[4 * i], box[4 * j]));
-        const T h = std::max(T{0}, std::min(box[4 * i + 3], box[4 * j + 3]) -
-                                       std::max(box[4 * i + 1], box[4 * j + 1]));
-        const T overlap = w * h;
-        if (overlap / (area(i) + area(j) - overlap) > static_cast<T>(iou_threshold))
-          gone[static_cast<size_t>(j)] = true;
-      }
-    }
+    keep_best(boxes.data<T>(), order, static_cast<T>(iou_threshold), kept);
   });
   const Tensor out = Tensor::empty(IntVector{static_cast<int64_t>(kept.size())}, ScalarType::kLong);
   std::copy(kept.begin(), kept.end(), out.data<int64_t>());
