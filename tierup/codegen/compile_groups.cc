@@ -116,11 +116,11 @@ class GroupCompiler {
     for (const ops::ValueForm& form : group.expected()) {
       any.push_back(form.category != ops::PromotionCategory::kDimensioned);
     }
-    if (has_short_rows(group)) return install(group, any, any, Columns::kSpread);
+    const Columns columns = has_short_rows(group) ? Columns::kSpread : Columns::kUniform;
     // Of views, nothing is known to be uniform.
     if (!reads_loads(group.program()) && group.expected_uniform() != any)
-      install(group, group.expected_uniform(), any, Columns::kUniform);
-    install(group, any, any, Columns::kUniform);
+      install(group, group.expected_uniform(), any, columns);
+    install(group, any, any, columns);
   }
 
   // Too short to begin a kernel for each of them: RowLoop brings rows together, for which no input
@@ -183,14 +183,17 @@ class GroupCompiler {
     return std::max<int64_t>(2048, 2 * kNumbersForThread / (1 + static_cast<int64_t>(nodes) / 16));
   }
 
-  // For inputs that lie in order.
+  // For inputs that lie in order, and constants as they lie.
   void install_matrices(ops::FusionGroup& group) {
     const ops::GroupProgram& program = group.program();
     const GroupForms forms = forms_of(program, group.expected());
     if (forms.refusal) return group.refuse(forms.refusal);
     std::vector<Tensor> inputs;
     for (const IntVector& sizes : group.expected_sizes()) {
-      inputs.push_back(ops::meta_tensor(sizes));
+      const size_t given = inputs.size();
+      inputs.push_back(given < program.input_count
+                           ? ops::meta_tensor(sizes)
+                           : program.constants[given - program.input_count]);
     }
     const ops::MatrixMetaTensors metas(program, inputs);
     if (metas.refusal()) return group.refuse(metas.refusal());

@@ -96,10 +96,9 @@ class StageMaker {
         collect(argument.index, level, stage);
         continue;
       }
-      const bool is_full = stage.space == RowSpace::kFull;
-      const bool uniform = is_input ? (is_full ? uniform_ : single_)[argument.index]
-                                    : is_full && columns_ == Columns::kUniform &&
-                                          spaces_[argument.index] != RowSpace::kFull;
+      const bool is_over_row = stage.space == RowSpace::kFull && columns_ == Columns::kUniform;
+      const bool uniform = is_input ? (is_over_row ? uniform_ : single_)[argument.index]
+                                    : is_over_row && spaces_[argument.index] != RowSpace::kFull;
       const bool known =
           std::any_of(stage.inputs.begin(), stage.inputs.end(), [&](const ops::KernelInput& input) {
             return input.source == argument.source && input.index == argument.index;

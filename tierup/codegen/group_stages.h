@@ -12,7 +12,7 @@
 
 namespace tierup::codegen {
 
-// How kernels over all elements of rows read an inner value that is one element for each row.
+// How kernels over all elements of rows read a value that is one element for each row.
 enum class Columns : uint8_t { kUniform, kSpread };
 
 // By input: `uniform`, whether it is the same for all elements of a row, and `single`, whether it

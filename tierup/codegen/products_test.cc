@@ -62,6 +62,19 @@ ops::GroupProgram mixed() {
   return program;
 }
 
+TEST_F(Products, AConstantThatLiesTransposedIsReadAsItLies) {
+  for (const int64_t depth : {7, 20}) {
+    ops::GroupProgram program = mixed();
+    program.input_count = 1;
+    const Tensor turned = kernels::transpose(random({6, depth}, 2), 0, 1);
+    program.constants = {turned, kernels::transpose(random({6, 5}, 3), 0, 1)};
+    const Tensor x = random({5, depth}, 1);
+    const auto group = compiled_products(program, {x, turned, program.constants[1]});
+    ASSERT_FALSE(group->refusal()) << group->refusal().text();
+    expect_twin(*group, {random({5, depth}, 4)}, fmt::format("a depth of {}", depth));
+  }
+}
+
 TEST_F(Products, AMatrixProductHasTier0sBitsInEveryShape) {
   for (const ScalarType type : {ScalarType::kFloat, ScalarType::kDouble, ScalarType::kBFloat16}) {
     for (const int64_t n : {1, 3, 8, 17, 40}) {

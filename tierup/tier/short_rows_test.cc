@@ -52,6 +52,39 @@ class ShortRows : public TieredGraphFixture {
   }
 };
 
+// Numbers of rows with others for each row, where no result goes over the elements of rows.
+constexpr const char* kTotals = R"(graph @main(%a : Tensor, %b : Tensor, %c : Tensor) {
+  %one : int = prim::Constant[value=1]()
+  %none : NoneType = prim::Constant[value=None]()
+  %last : int = prim::Constant[value=-1]()
+  %dims : List[int] = prim::ListConstruct(%last)
+  %keep : bool = prim::Constant[value=True]()
+  %d : Tensor = aten::sub.Tensor(%a, %b, %one)
+  %sum : Tensor = aten::sum.dim_IntList(%d, %dims, %keep, %none)
+  %w : Tensor = aten::add.Tensor(%c, %sum, %one)
+  %out : Tensor = aten::sigmoid(%w)
+  return (%out)
+})";
+
+TEST_F(ShortRows, AreFoldedToWhatIsAddedToNumbersOfRows) {
+  if (!code_generator_failure({}).empty()) GTEST_SKIP() << "no code generator";
+  for (const int64_t width : {2, 16, 40}) {
+    Tensor results[2];
+    for (const bool compiles : {false, true}) {
+      make(compiles ? "compile=blocking,profiled_runs=1,plan_trial=off" : "compile=off", kTotals);
+      for (int i = 0; i < 4; ++i) {
+        results[compiles ? 1 : 0] =
+            call({filled({512, width}, 2), filled({512, width}, 1), filled({512, 1}, -3)})
+                .to_tensor();
+      }
+    }
+    EXPECT_EQ(twin_calls(), 0U) << width;
+    EXPECT_EQ(
+        std::memcmp(results[0].raw(), results[1].raw(), static_cast<size_t>(results[0].bytes())),
+        0);
+  }
+}
+
 TEST_F(ShortRows, WithOneNumberForEachAreAnsweredByTheirKernel) {
   if (!code_generator_failure({}).empty()) GTEST_SKIP() << "no code generator";
   for (const int64_t width : {2, 3, 31, 32, 150}) {

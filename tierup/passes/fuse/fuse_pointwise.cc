@@ -161,11 +161,14 @@ class GroupMaker {
               const std::vector<Value*>& results) {
     if (group.program().components > 0) return expect_components(group, inputs);
     if (ops::folds_parts(group.program())) return expect_folds(group, computed, inputs);
-    Shape whole;  // Of the widest result.
-    for (const Value* result : results) {
-      const Shape& shape = forms_.shape(result);
+    Shape whole;  // Of the widest result, or of rows of which each result is one element.
+    const auto take_wider = [&](const Shape& shape) {
       const Dim one{Dim::Kind::kStatic, 1};
       if (!whole || (shape && !shape->empty() && shape->back() != one)) whole = shape;
+    };
+    for (const Value* result : results) take_wider(forms_.shape(result));
+    for (const Node* member : computed) {
+      if (planner_.row_call(member) != nullptr) take_wider(forms_.shape(member->input(0)));
     }
     std::vector<ops::ValueForm> expected;
     std::vector<bool> uniform;

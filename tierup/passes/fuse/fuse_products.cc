@@ -199,8 +199,10 @@ class Fuser {
   // Also finds what is to be turned.
   ops::RefusedGroup refusal_of(MadeGroup& made) {
     std::vector<Tensor> inputs;
-    for (const IntVector& sizes : made.sizes) {
-      inputs.push_back(ops::meta_tensor(sizes));
+    for (size_t i = 0; i < made.sizes.size(); ++i) {
+      const IValue* constant = constant_of(made.inputs[i]);
+      inputs.push_back(constant == nullptr ? ops::meta_tensor(made.sizes[i])
+                                           : constant->to_tensor());
     }
     const ops::MatrixMetaTensors metas(made.program, inputs);
     if (metas.refusal()) return metas.refusal();
@@ -228,7 +230,6 @@ class Fuser {
     const Tensor lying =
         Tensor::from_storage(whole.storage(), whole.dtype(), factors.right.sizes(),
                              factors.right.strides(), whole.offset() + factors.right.offset());
-    if (!whole.is_contiguous()) return std::nullopt;
     std::vector<int64_t> key{lying.offset()};
     key.insert(key.end(), lying.sizes().begin(), lying.sizes().end());
     key.insert(key.end(), lying.strides().begin(), lying.strides().end());
