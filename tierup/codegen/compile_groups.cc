@@ -323,7 +323,9 @@ GroupReport compile_groups(ir::Graph& graph, const std::function<const Library&(
                            const CompileOptions& options, const std::atomic<bool>& cancelled) {
   GroupCompiler compiler(library, options);
   compiler.run(graph.block(), cancelled);
-  return compiler.take_report();
+  GroupReport report = compiler.take_report();
+  if (report.compiled > 0) library().give_back_pages();
+  return report;
 }
 
 }  // namespace tierup::codegen

@@ -2,6 +2,8 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <link.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <fstream>
@@ -44,6 +46,21 @@ std::string default_path() {
   return {};
 }
 
+// Lets go of what the loader mapped from the object's file and nobody writes, for
+// dl_iterate_phdr().
+int drop_read_only_pages(dl_phdr_info* object, size_t /*size*/, void* wanted) {
+  if (object->dlpi_addr != reinterpret_cast<ElfW(Addr)>(wanted)) return 0;
+  const auto page = static_cast<ElfW(Addr)>(sysconf(_SC_PAGESIZE));
+  for (int i = 0; i < object->dlpi_phnum; ++i) {
+    const ElfW(Phdr)& segment = object->dlpi_phdr[i];
+    if (segment.p_type != PT_LOAD || (segment.p_flags & PF_W) != 0) continue;
+    const ElfW(Addr) begin = (object->dlpi_addr + segment.p_vaddr) & ~(page - 1);
+    const ElfW(Addr) end = object->dlpi_addr + segment.p_vaddr + segment.p_memsz;
+    madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+  }
+  return 1;
+}
+
 }  // namespace
 
 const Library& Library::instance() {
@@ -68,6 +85,12 @@ Library::Library(const std::string& path) {
   const auto entry = reinterpret_cast<Entry>(dlsym(handle, "tierup_codegen_api"));
   if (entry != nullptr) api_ = entry(kCodegenApiVersion);
   if (api_ == nullptr) error_ = fmt::format("{} is of another version", path);
+}
+
+void Library::give_back_pages() const {
+  Dl_info object{};
+  if (api_ == nullptr || dladdr(api_, &object) == 0) return;
+  dl_iterate_phdr(&drop_read_only_pages, object.dli_fbase);
 }
 
 }  // namespace tierup::codegen
