@@ -10,10 +10,6 @@
 namespace tierup::runtime {
 namespace {
 
-size_t aligned(size_t bytes) {
-  return (bytes + kTensorAlignment - 1) / kTensorAlignment * kTensorAlignment;
-}
-
 // What is tried of orders near the usual one: so many, and so many looks at pairs of blocks.
 constexpr size_t kMaxTries = 500;
 constexpr size_t kMaxPairs = 10'000'000;
@@ -23,6 +19,15 @@ bool overlap_in_time(const BlockLife& a, const BlockLife& b) {
 }
 
 }  // namespace
+
+size_t staggered_bytes(size_t bytes) {
+  constexpr size_t kLeastLines = 32;
+  constexpr size_t kRound = 16;  // Lines: four blocks of as many come round to the same 12 bits.
+  constexpr size_t kMore = 5;
+  const size_t lines = (bytes + kTensorAlignment - 1) / kTensorAlignment;
+  const bool is_round = lines >= kLeastLines && (lines + 1) % kRound <= 2;
+  return (is_round ? lines + kMore : lines) * kTensorAlignment;
+}
 
 BlockLayout::BlockLayout(std::vector<BlockLife> lives) : lives_(std::move(lives)) {
   blocks_.resize(lives_.size());
@@ -43,11 +48,11 @@ BlockLayout::Placement BlockLayout::place(const std::vector<uint32_t>& order) co
     size_t offset = 0;
     for (const uint32_t other : placed) {
       if (!overlap_in_time(lives_[i], lives_[other])) continue;
-      if (result.offsets[other] >= offset + aligned(lives_[i].bytes)) break;
-      offset = std::max(offset, result.offsets[other] + aligned(lives_[other].bytes));
+      if (result.offsets[other] >= offset + staggered_bytes(lives_[i].bytes)) break;
+      offset = std::max(offset, result.offsets[other] + staggered_bytes(lives_[other].bytes));
     }
     result.offsets[i] = offset;
-    const size_t end = offset + aligned(lives_[i].bytes);
+    const size_t end = offset + staggered_bytes(lives_[i].bytes);
     if (end > result.bytes) {
       result.bytes = end;
       result.highest = i;
@@ -100,8 +105,8 @@ void BlockLayout::place_blocks() {
 void BlockLayout::find_lower_bound(const std::vector<uint32_t>& order) {
   std::map<uint32_t, int64_t> changes;  // Of the bytes alive, by time.
   for (const uint32_t i : order) {
-    changes[lives_[i].begin] += static_cast<int64_t>(aligned(lives_[i].bytes));
-    changes[lives_[i].end] -= static_cast<int64_t>(aligned(lives_[i].bytes));
+    changes[lives_[i].begin] += static_cast<int64_t>(staggered_bytes(lives_[i].bytes));
+    changes[lives_[i].end] -= static_cast<int64_t>(staggered_bytes(lives_[i].bytes));
   }
   int64_t alive = 0;
   for (const auto& [time, change] : changes) {
@@ -124,7 +129,7 @@ void BlockLayout::find_predecessors() {
     Block& block = blocks_[i];
     block.before_begin = static_cast<uint32_t>(before_.size());
     if (!block.escapes) {
-      const size_t stop = block.offset + aligned(block.bytes);
+      const size_t stop = block.offset + staggered_bytes(block.bytes);
       split(stop);
       const auto first = split(block.offset);
       for (auto at = first; at->first < stop; ++at) {

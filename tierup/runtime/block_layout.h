@@ -20,6 +20,12 @@ struct BlockLife {
   static constexpr uint32_t kForever = UINT32_MAX;
 };
 
+// What a block takes beside others: whole lines. A core takes a load for one of what it has just
+// stored where the last 12 bits of the addresses agree, and keeps lines whose addresses agree in
+// them in few places of its first cache; tensors of 4 KiB side by side meet that in each loop over
+// several. So what is almost a multiple of 1 KiB gets some lines more, few beside that.
+size_t staggered_bytes(size_t bytes);
+
 // Constant. Thread rule: any thread.
 class BlockLayout {
  public:

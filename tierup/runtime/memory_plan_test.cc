@@ -62,8 +62,8 @@ TEST(MemoryPlan, PredecessorsCoverWhateverLayThereLast) {
       const BlockLayout::Block& block = plan.layout().blocks()[i];
       if (block.escapes) continue;
       const auto before = plan.layout().before(block);
-      const size_t rounded = (block.bytes + kTensorAlignment - 1) / kTensorAlignment;
-      for (size_t byte = block.offset; byte < block.offset + rounded * kTensorAlignment; ++byte) {
+      const size_t end = block.offset + staggered_bytes(block.bytes);
+      for (size_t byte = block.offset; byte < end; ++byte) {
         if (last[byte] >= 0) {
           ASSERT_EQ(std::count(before.begin(), before.end(), last[byte]), 1)
               << "seed " << seed << ", byte " << byte << ": " << last[byte] << " before " << i;
@@ -71,6 +71,19 @@ TEST(MemoryPlan, PredecessorsCoverWhateverLayThereLast) {
         last[byte] = static_cast<int64_t>(i);
       }
     }
+  }
+}
+
+// Loops over several tensors would take loads for those of what they have just stored.
+TEST(MemoryPlan, BlocksOfWholePagesDifferInTheirLastTwelveBits) {
+  for (const size_t bytes : {size_t{4096}, size_t{4096} - 64, size_t{8192} + 64, size_t{1} << 20}) {
+    const std::vector<BlockLife> lives(8, {bytes, 0, 8});
+    const BlockLayout layout(lives);
+    std::set<size_t> ends;
+    for (const BlockLayout::Block& block : layout.blocks()) ends.insert(block.offset % 4096);
+    EXPECT_EQ(ends.size(), lives.size()) << bytes;
+    const std::vector<size_t> sorted(ends.begin(), ends.end());
+    for (size_t i = 1; i < sorted.size(); ++i) EXPECT_GE(sorted[i] - sorted[i - 1], 256U) << bytes;
   }
 }
 
