@@ -139,11 +139,6 @@ class Regions {
     return !excluded.empty();
   }
 
-  static bool depends_on(const Node& node, const std::unordered_set<const Value*>& values) {
-    return std::any_of(node.inputs().begin(), node.inputs().end(),
-                       [&](const Value* input) { return values.contains(input); });
-  }
-
   // A tensor is taken for a number only if a number was made into it.
   bool is_number(const Value* value) const {
     if (!value->type()->is(TypeKind::kTensor) || constant_of(value) != nullptr) return true;
@@ -262,11 +257,11 @@ class Regions {
   }
 
   void close() {
-    drop_views_of_inputs();
+    const std::vector<const Node*> dropped = drop_views_of_inputs();
     std::vector<Exit> exits;
     const NetRefusal refusal = refusal_of_region(exits);
     if (refusal == NetRefusal::kNone) {
-      build(exits);
+      if (!exclude_followers(dropped)) build(exits);
     } else {
       for (const Member& member : members_) refusals_.note(member.node, refusal);
     }
@@ -299,7 +294,8 @@ class Regions {
   }
   // A view of what the region did not make stays outside if others use it. So may numbers, then,
   // that only the view needed, and views that these are of.
-  void drop_views_of_inputs() {
+  std::vector<const Node*> drop_views_of_inputs() {
+    std::vector<const Node*> dropped;
     bool again = true;
     while (again) {
       again = false;
@@ -311,10 +307,23 @@ class Regions {
         if (!is_used || !is_view(*member.node) || made_.contains(root_of(member.node->input(0))))
           continue;
         for (const Value* output : outputs_of(member)) made_.erase(output);
+        dropped.push_back(member.node);
         members_.erase(members_.begin() + static_cast<std::ptrdiff_t>(i));
         again = true;
       }
     }
+    return dropped;
+  }
+  // Dropped views that need numbers of the region's results: the next walk defers them.
+  bool exclude_followers(const std::vector<const Node*>& dropped) {
+    const std::unordered_set<const Value*> given = mark_followers(members_);
+    bool any = false;
+    for (const Node* view : dropped) {
+      if (!depends_on(*view, given)) continue;
+      refusals_.exclude(view, NetRefusal::kLeadsOutside);
+      any = true;
+    }
+    return any;
   }
 
   // False if two results would have to share memory: the later one is then left to others.
@@ -407,7 +416,7 @@ class Regions {
     for (const Exit& exit : exits) take_place(exit, editor_.add_output(node, exit.last->type()));
     std::vector<Node*> followers;
     for (const Member& member : members_)
-      if (member.stays) followers.push_back(member.node);
+      if (member.follows) followers.push_back(member.node);
     followers.insert(followers.end(), deferred_.begin(), deferred_.end());
     Node* position = node;
     for (Node* follower : followers) move_after(follower, std::exchange(position, follower));

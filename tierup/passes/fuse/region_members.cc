@@ -216,4 +216,19 @@ bool is_left_to_a_group(const std::vector<RegionMember>& members, const GateWork
          has_groups();
 }
 
+bool depends_on(const Node& node, const std::unordered_set<const Value*>& values) {
+  return std::any_of(node.inputs().begin(), node.inputs().end(),
+                     [&](const Value* input) { return values.contains(input); });
+}
+
+std::unordered_set<const Value*> mark_followers(std::vector<RegionMember>& members) {
+  std::unordered_set<const Value*> given;
+  for (RegionMember& member : members) {
+    member.follows = member.stays && depends_on(*member.node, given);
+    if (member.stays && !member.follows) continue;
+    for (const Value* output : outputs_of(member)) given.insert(output);
+  }
+  return given;
+}
+
 }  // namespace tierup::passes

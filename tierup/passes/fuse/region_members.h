@@ -1,6 +1,7 @@
 // What a node may be to a compiled net: see neural_regions.h.
 #pragma once
 
+#include <unordered_set>
 #include <vector>
 
 #include "tierup/ir/graph.h"
@@ -32,12 +33,17 @@ struct RegionMember {
   ir::Node* node;
   kernels::net::OpKind kind;
   ir::Node* unpacking = nullptr;  // Of a list result.
-  bool stays = false;             // Is needed outside too, and follows the region.
+  bool stays = false;             // Is needed outside, too.
+  bool follows = false;           // Stays behind the region, since it needs its results.
 };
 // What it gives: the parts of a list that is taken apart.
 inline std::span<ir::Value* const> outputs_of(const RegionMember& member) {
   return member.unpacking != nullptr ? member.unpacking->outputs() : member.node->outputs();
 }
+bool depends_on(const ir::Node& node, const std::unordered_set<const ir::Value*>& values);
+// Which of those that stay follow; gives what is there behind the region alone.
+std::unordered_set<const ir::Value*> mark_followers(std::vector<RegionMember>& members);
+
 // Whether a net gains something. Small products of what comes at run time, and stencils over a few
 // planes, leave the rest to a fusion group, but for softmaxes of short rows.
 bool is_worth_it(const std::vector<RegionMember>& members, const ir::ValueHints& hints);
