@@ -329,8 +329,14 @@ void Emitter::over_points(const Layer& layer) {
   const int64_t channels = sizes[1];
   const int64_t batch = numel_of(out) / channels;  // The points that stay take part in it.
   const int64_t points = numel_of(sizes) / batch / channels;
+  reduce_points(layer, source, target, {batch, points, channels});
+}
+
+void Emitter::reduce_points(const Layer& layer, const BufferLayout& source,
+                            const BufferLayout& target, const PointCounts& counts) {
   act(
       [=, reduction = layer.reduction](Bases bases) {
+        const auto& [batch, points, channels] = counts;
         const float* x = at(bases, source);
         float* results = at(bases, target);
         switch (reduction) {

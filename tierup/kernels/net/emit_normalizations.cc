@@ -1,6 +1,8 @@
 // Layers that go over rows: normalisations, softmax, means over the last dimension.
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <utility>
 
 #include "tierup/base/parallel.h"
 #include "tierup/kernels/gemm/dense_rows.h"
@@ -32,6 +34,29 @@ float reduced_row(const RowKernels<float>& kernels, Reduction reduction, const f
     case Reduction::kLargest: break;
   }
   return kernels.max(x, width);
+}
+
+// How many rows lie number by number within one another, where the last axis was another one and
+// nothing else is out of order: these are reduced as they lie. Of very few, none.
+std::optional<int64_t> numbers_between(const memory::desc& given, IntSpan sizes) {
+  constexpr int64_t kFewest = 8;
+  const size_t last = sizes.size() - 1;
+  IntVector order;
+  for (size_t d = 0; d <= last; ++d) order.push_back(static_cast<int64_t>(d));
+  int64_t between = 1;
+  for (size_t place = last; place-- > 0;) {
+    std::swap(order[place], order[place + 1]);
+    between *= sizes[place];
+    IntVector moved;
+    IntVector back(order.size(), 0);
+    for (size_t i = 0; i < order.size(); ++i) {
+      moved.push_back(sizes[static_cast<size_t>(order[i])]);
+      back[static_cast<size_t>(order[i])] = static_cast<int64_t>(i);
+    }
+    const auto layout = permuted(row_major(moved), back);
+    if (between >= kFewest && layout && same_layout(given, *layout)) return between;
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -125,14 +150,17 @@ void Emitter::rms_norm(const Layer& layer) {
 
 void Emitter::over_rows(const Layer& layer) {
   const IntVector& sizes = value(layer.inputs[0]).sizes;
-  const memory::desc given = any_place(layer.inputs[0]).layout;
+  const BufferLayout where = any_place(layer.inputs[0]);
+  const memory::desc& given = where.layout;
   const bool by_channels = sizes.size() > 2 && same_layout(given, channels_last(sizes)) &&
                            !same_layout(given, row_major(sizes));
   if (by_channels) return over_points(layer);
-  const BufferLayout source = place_in(layer.inputs[0], row_major(sizes));
   const BufferLayout target = fresh(row_major(value(layer.output).sizes));
   const int64_t width = sizes.back();
   const int64_t rows = numel_of(sizes) / width;
+  if (const auto between = numbers_between(given, sizes))
+    return reduce_points(layer, where, target, {rows / *between, width, *between});
+  const BufferLayout source = place_in(layer.inputs[0], row_major(sizes));
   act(
       [=, reduction = layer.reduction](Bases bases) {
         const RowKernels<float>& kernels = row_kernels<float>();

@@ -198,6 +198,11 @@ class Emitter {
   void largest_of_windows_in(const Layer& layer);
   // Over all points of each channel, these innermost: see channel_loops.h.
   void over_points(const Layer& layer);
+  struct PointCounts {
+    int64_t batch, points, channels;
+  };
+  void reduce_points(const Layer& layer, const BufferLayout& source, const BufferLayout& target,
+                     const PointCounts& counts);
   void over_rows(const Layer& layer);
   void function(const Layer& layer);
   // The layer's operand, row-major, and the place of its result: as many rows along the last axis.

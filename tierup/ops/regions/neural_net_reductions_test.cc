@@ -234,6 +234,24 @@ TEST_P(NetOfReductions, response_norms_by_vector_norm) {
   }
 }
 
+// Axis 1 of what lies row by row: its numbers lie further apart than those of the axes behind it.
+TEST_P(NetOfReductions, over_the_second_axis_of_rows) {
+  const ThreadCountScope threads(2);
+  for (const char* name : {"aten::mean.dim", "aten::amax", "aten::linalg_vector_norm"}) {
+    for (const int64_t width : {1, 5, 40}) {
+      for (const bool keep : {false, true}) {
+        SCOPED_TRACE(std::string(name) + " " + std::to_string(width) + (keep ? " kept" : ""));
+        Line line;
+        const int y = line.add("aten::linear", {L::v(0), L::c(numbers({width, 12}, 1, 0.3F)),
+                                                L::c(numbers({width}, 2))});
+        const int parts = line.add("aten::view", {L::v(y), L::c(ints({2, 4, -1, 3, width}))});
+        expect_same_thrice(*line.make({reduced_by(line, name, parts, {1}, keep)}),
+                           numbers({2, 4 * 7 * 3, 12}, 8));
+      }
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Sets, NetOfReductions,
                          ::testing::Values(InstructionSet::kBase, InstructionSet::kAvx2,
                                            InstructionSet::kAvx512));
