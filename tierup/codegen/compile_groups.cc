@@ -123,8 +123,8 @@ class GroupCompiler {
     install(group, any, any, columns);
   }
 
-  // Too short to begin a kernel for each of them: RowLoop brings rows together, for which no input
-  // may be the same all over a row.
+  // Too short to begin a kernel for each of them: RowLoop brings rows together, and no kernel reads
+  // an input as the same all over a row.
   bool has_short_rows(const ops::FusionGroup& group) const {
     const int64_t width = group.expected_short_row();
     return width > 0 && width < short_run_of(group.program().members.size());
@@ -324,7 +324,7 @@ GroupReport compile_groups(ir::Graph& graph, const std::function<const Library&(
   GroupCompiler compiler(library, options);
   compiler.run(graph.block(), cancelled);
   GroupReport report = compiler.take_report();
-  if (report.compiled > 0) library().give_back_pages();
+  if (report.compile_ms > 0) library().give_back_pages();
   return report;
 }
 

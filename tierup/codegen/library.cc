@@ -47,7 +47,7 @@ std::string default_path() {
 }
 
 // Lets go of what the loader mapped from the object's file and nobody writes, for
-// dl_iterate_phdr().
+// dl_iterate_phdr(). A debugger's breakpoints in it go as well.
 int drop_read_only_pages(dl_phdr_info* object, size_t /*size*/, void* wanted) {
   if (object->dlpi_addr != reinterpret_cast<ElfW(Addr)>(wanted)) return 0;
   const auto page = static_cast<ElfW(Addr)>(sysconf(_SC_PAGESIZE));

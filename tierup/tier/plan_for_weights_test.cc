@@ -1,6 +1,9 @@
 // Which plans are made from those of older weights, and which from the beginning.
 #include "tierup/tier/plan_for_weights.h"
 
+#include <numeric>
+
+#include "tierup/tier/code_generator.h"
 #include "tierup/tier/tiered_graph_fixture.h"
 
 namespace tierup::tier {
@@ -40,6 +43,13 @@ constexpr const char* kFolded = R"(
   %a : Tensor = aten::mul.Tensor(%w, %v)
   %b : Tensor = aten::relu(%a)
   %r : Tensor = aten::matmul(%x, %b)
+  return (%r))";
+// A group whose right factors are a constant that lies column by column.
+constexpr const char* kTransposed = R"(
+  %t : Tensor = aten::t(%w)
+  %a : Tensor = aten::matmul(%x, %t)
+  %b : Tensor = aten::relu(%a)
+  %r : Tensor = aten::matmul(%b, %t)
   return (%r))";
 // One number of a weight, and what follows from it alone.
 constexpr const char* kOfOneElement = R"(
@@ -197,6 +207,17 @@ TEST_F(PlanForWeights, AWeightThatLiesOtherwiseNeedsAnotherPlan) {
   swap(turned, filled({4, 4}, 5));
   EXPECT_FALSE(is_made_from_older());
   EXPECT_EQ(answer(), 12 * 20);
+}
+
+TEST_F(PlanForWeights, AGroupMultipliesByTransposedWeightsInCompiledCode) {
+  const Tensor w = Tensor::empty(IntVector{4, 4}, ScalarType::kFloat);
+  std::iota(w.data<float>(), w.data<float>() + w.numel(), 0.0F);
+  if (!code_generator_failure({}).empty()) GTEST_SKIP() << "no code generator";
+  make_first(kTransposed, w, filled({4, 4}, 2));
+  EXPECT_EQ(answer(), 22 * 1 + 38 * 2 + 54 * 3);
+  const std::vector<ops::StepReport> steps = report().plans[0].compiled_steps;
+  ASSERT_EQ(steps.size(), 1U);
+  for (const uint64_t calls : steps[0].twin_calls) EXPECT_EQ(calls, 0U);
 }
 
 TEST_F(PlanForWeights, AWriteToTheNewWeightsEndsThePlan) {

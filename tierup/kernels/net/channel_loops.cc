@@ -52,8 +52,9 @@ void mean_square_of_points(const float* x, int64_t batch, int64_t points, int64_
 
 void norm_of_points(const float* x, int64_t batch, int64_t points, int64_t channels, float* norm) {
   mean_square_of_points(x, batch, points, channels, norm);
-  for (int64_t i = 0; i < batch * channels; ++i)
-    norm[i] = std::sqrt(norm[i] * static_cast<float>(points));
+  parallel_for(0, batch * channels, kNumbersForThread, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) norm[i] = std::sqrt(norm[i] * static_cast<float>(points));
+  });
 }
 
 void largest_of_points(const float* x, int64_t batch, int64_t points, int64_t channels,

@@ -37,10 +37,13 @@ float reduced_row(const RowKernels<float>& kernels, Reduction reduction, const f
 }
 
 // How many rows lie number by number within one another, where the last axis was another one and
-// nothing else is out of order: these are reduced as they lie. Of very few, none.
+// nothing else is out of order: these are reduced as they lie. Of very few, none; nor of long rows,
+// which would be added up number by number.
 std::optional<int64_t> numbers_between(const memory::desc& given, IntSpan sizes) {
   constexpr int64_t kFewest = 8;
+  constexpr int64_t kLongest = 4096;
   const size_t last = sizes.size() - 1;
+  if (sizes[last] > kLongest) return std::nullopt;
   IntVector order;
   for (size_t d = 0; d <= last; ++d) order.push_back(static_cast<int64_t>(d));
   int64_t between = 1;

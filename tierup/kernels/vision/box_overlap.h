@@ -21,7 +21,8 @@ struct BoxRows {
 };
 
 // Puts a one to each box behind box i whose intersection with it is more than `threshold` of their
-// union, and leaves the others as they are; `marks` has a number for each box of a row.
+// union, and leaves the others as they are; `marks` has boxes.width numbers, of which those behind
+// the last box mean nothing.
 struct BoxOverlaps {
   void (*of_floats)(const BoxRows<float>& boxes, int64_t i, float threshold, float* marks);
   void (*of_doubles)(const BoxRows<double>& boxes, int64_t i, double threshold, double* marks);

@@ -47,16 +47,17 @@ Tensor scores_of(int64_t count, ScalarType dtype) {
 }
 
 template <typename T>
-bool overlaps_more(const T* a, const T* b, T threshold) {
+bool overlaps_more(const T* a, const T* b, double threshold) {
   const T w = std::max(T{0}, std::min(a[2], b[2]) - std::max(a[0], b[0]));
   const T h = std::max(T{0}, std::min(a[3], b[3]) - std::max(a[1], b[1]));
   const T both = w * h;
   const T either = (a[2] - a[0]) * (a[3] - a[1]) + (b[2] - b[0]) * (b[3] - b[1]) - both;
-  return both / either > threshold;
+  return static_cast<double>(both / either) > threshold;
 }
 
 template <typename T>
-std::vector<int64_t> kept_by_definition(const Tensor& boxes, const Tensor& scores, T threshold) {
+std::vector<int64_t> kept_by_definition(const Tensor& boxes, const Tensor& scores,
+                                        double threshold) {
   std::vector<int64_t> order(static_cast<size_t>(scores.numel()));
   std::iota(order.begin(), order.end(), 0);
   const T* const score = scores.data<T>();
@@ -80,7 +81,7 @@ void expect_the_definitions(ScalarType dtype) {
     if (count > 20) boxes.data<T>()[4 * 20] = std::numeric_limits<T>::quiet_NaN();
     for (const double threshold : {0.0, 0.1, 0.5, 1.0}) {
       EXPECT_EQ(values_of<int64_t>(nms(boxes, scores, threshold)),
-                kept_by_definition<T>(boxes, scores, static_cast<T>(threshold)))
+                kept_by_definition<T>(boxes, scores, threshold))
           << count << " boxes, threshold " << threshold;
     }
   }
@@ -92,6 +93,16 @@ TEST_P(BoxesOn, SuppressionOfFloatsIsTheDefinitions) {
 
 TEST_P(BoxesOn, SuppressionOfDoublesIsTheDefinitions) {
   expect_the_definitions<double>(ScalarType::kDouble);
+}
+
+// Of floats .3 is above the double.
+TEST_P(BoxesOn, AnOverlapIsComparedWithTheThresholdInDouble) {
+  const Tensor boxes = boxes_of<float>(2, ScalarType::kFloat);
+  const float corners[] = {0, 0, 10, 1, 0, 0, 3, 1};
+  std::copy(std::begin(corners), std::end(corners), boxes.data<float>());
+  const Tensor scores = scores_of<float>(2, ScalarType::kFloat);
+  EXPECT_EQ(nms(boxes, scores, 0.3).numel(), 1);
+  EXPECT_EQ(nms(boxes, scores, static_cast<double>(0.3F)).numel(), 2);
 }
 
 INSTANTIATE_TEST_SUITE_P(InstructionSets, BoxesOn,

@@ -255,6 +255,16 @@ std::tuple<Tensor, Tensor> position_sensitive(const Regions& r, const char* name
   return {to_dtype(out, r.dtype), channel_mapping(r, channels)};
 }
 
+// The largest number of type T that is no larger: numbers of T are above it as they are above
+// `value`, with which torchvision compares them in double.
+template <typename T>
+T rounded_down(double value) {
+  const T rounded = static_cast<T>(value);
+  return static_cast<double>(rounded) > value
+             ? std::nextafter(rounded, -std::numeric_limits<T>::infinity())
+             : rounded;
+}
+
 // Appends the places of the boxes that no better one overlaps; `order` has the best first.
 template <typename T>
 void keep_best(const T* box, const std::vector<int64_t>& order, T threshold,
@@ -295,7 +305,7 @@ Tensor nms(const Tensor& dets, const Tensor& scores, double iou_threshold) {
     std::stable_sort(order.begin(), order.end(), [score](int64_t a, int64_t b) {
       return score[a] > score[b] || (std::isnan(score[a]) && !std::isnan(score[b]));
     });
-    keep_best(boxes.data<T>(), order, static_cast<T>(iou_threshold), kept);
+    keep_best(boxes.data<T>(), order, rounded_down<T>(iou_threshold), kept);
   });
   const Tensor out = Tensor::empty(IntVector{static_cast<int64_t>(kept.size())}, ScalarType::kLong);
   std::copy(kept.begin(), kept.end(), out.data<int64_t>());

@@ -164,7 +164,10 @@ class GroupMaker {
     Shape whole;  // Of the widest result, or of rows of which each result is one element.
     const auto take_wider = [&](const Shape& shape) {
       const Dim one{Dim::Kind::kStatic, 1};
-      if (!whole || (shape && !shape->empty() && shape->back() != one)) whole = shape;
+      const bool is_wide = shape && !shape->empty() && shape->back() != one;
+      const bool is_known = is_wide && shape->back().kind != Dim::Kind::kUnknown;
+      if (!whole || is_known || (is_wide && (whole->empty() || whole->back() == one)))
+        whole = shape;
     };
     for (const Value* result : results) take_wider(forms_.shape(result));
     for (const Node* member : computed) {

@@ -41,6 +41,14 @@ struct MadeGroup {
   std::vector<std::pair<uint32_t, Tensor>> turned;
 };
 
+// Constants as they lie; what comes at run time is taken to lie in order.
+Tensor meta_of(const Value& input, const IntVector& sizes) {
+  const IValue* constant = constant_of(&input);
+  if (constant == nullptr) return ops::meta_tensor(sizes);
+  const Tensor& tensor = constant->to_tensor();
+  return ops::meta_tensor(tensor.sizes(), tensor.strides(), tensor.dtype());
+}
+
 class ProgramMaker {
  public:
   ProgramMaker(ValueForms& forms, const ProductPlanner& planner, const ProductGroup& group,
@@ -129,7 +137,7 @@ class ProgramMaker {
     if (chain.steps.empty()) return true;
     const IntVector sizes = *static_sizes(forms_.shape(chain.source));
     try {
-      ops::meta_through(ops::meta_tensor(sizes), {chain.steps, {}});
+      ops::meta_through(meta_of(*chain.source, sizes), {chain.steps, {}});
     } catch (const Error&) {
       return false;
     }
@@ -200,9 +208,7 @@ class Fuser {
   ops::RefusedGroup refusal_of(MadeGroup& made) {
     std::vector<Tensor> inputs;
     for (size_t i = 0; i < made.sizes.size(); ++i) {
-      const IValue* constant = constant_of(made.inputs[i]);
-      inputs.push_back(constant == nullptr ? ops::meta_tensor(made.sizes[i])
-                                           : constant->to_tensor());
+      inputs.push_back(meta_of(*made.inputs[i], made.sizes[i]));
     }
     const ops::MatrixMetaTensors metas(made.program, inputs);
     if (metas.refusal()) return metas.refusal();
