@@ -173,7 +173,6 @@ class Net final : public CompiledNet {
   }
   bool uses_workers() const override { return uses_workers_; }
   int64_t pieces() const override { return 1; }
-  bool rounds_by_weights() const override { return net_.spreads_nans; }
   const std::vector<std::string>& notes() const override { return net_.notes; }
   size_t step_count() const override { return net_.actions.size(); }
 

@@ -54,8 +54,6 @@ class CompiledNet {
   virtual bool uses_workers() const = 0;
   // Parts of a batch that it takes one by one (batch_cut.h); 1: all at once.
   virtual int64_t pieces() const = 0;
-  // How far it is from tier 0 rests on the weights: Winograd's transforms cancel.
-  virtual bool rounds_by_weights() const = 0;
   // One line per choice that was made: what for, and how long each candidate took.
   virtual const std::vector<std::string>& notes() const = 0;
   // Primitives and loops: each takes some kilobytes.

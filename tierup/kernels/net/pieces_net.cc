@@ -57,7 +57,6 @@ class PiecesNet final : public CompiledNet {
 
   bool uses_workers() const override { return piece_->uses_workers(); }
   int64_t pieces() const override { return cut_.pieces(); }
-  bool rounds_by_weights() const override { return piece_->rounds_by_weights(); }
   const std::vector<std::string>& notes() const override { return notes_; }
   size_t step_count() const override { return piece_->step_count(); }
 

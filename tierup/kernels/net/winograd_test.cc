@@ -176,6 +176,41 @@ TEST_P(WinogradOn, KeepsNaN) {
   }
 }
 
+// A net over other weights is not compared with tier 0 again: transforms are the same for all, and
+// so is the bound of what they round, relative to weights and inputs.
+TEST_P(WinogradOn, RoundsByNoMoreWhateverTheWeightsAre) {
+  const auto each = [](const Case& c, const auto& weight_of) {
+    Case other = c;
+    for (size_t i = 0; i < other.weight.size(); ++i) other.weight[i] = weight_of(i, c.weight[i]);
+    return other;
+  };
+  for (const auto [tile, in_registers] : kTilings) {
+    const Case given = case_of({1, 9, 10, 32, 9, 10, 48, 1, 1, tile, in_registers});
+    const std::vector<Case> cases{
+        given,
+        each(given, [](size_t i, float w) { return i % 9 == 4 ? 1e6F * w : w; }),
+        each(given, [](size_t i, float) { return i % 9 == 4 ? 8.0F : -1.0F; }),
+        each(given, [](size_t i, float w) { return i / 9 % 2 == 0 ? 1e12F * w : 1e-12F * w; }),
+        each(given, [](size_t, float w) { return 1e-30F * w; }),
+        each(given, [](size_t i, float w) { return i % 9 == 8 ? w : 0; })};
+    for (size_t i = 0; i < cases.size(); ++i) {
+      Case c = cases[i];
+      // On what all but cancels, as on any numbers.
+      for (const float offset : {0.0F, 100.0F}) {
+        for (float& x : c.source) x += offset;
+        std::fill(c.bias.begin(), c.bias.end(), 0.0F);
+        const std::vector<double> wanted = direct(c);
+        const double top =
+            std::abs(*std::ranges::max_element(wanted, {}, [](double x) { return std::abs(x); }));
+        float largest_weight = 0;
+        for (const float w : c.weight) largest_weight = std::max(largest_weight, std::abs(w));
+        const double size = 32.0 * largest_weight * (1 + offset);
+        EXPECT_LT(largest_error(c, wanted, 2) * top, 3e-6 * size) << i << " offset " << offset;
+      }
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(EachInstructionSet, WinogradOn,
                          ::testing::Values(InstructionSet::kBase, InstructionSet::kAvx2,
                                            InstructionSet::kAvx512));

@@ -62,7 +62,7 @@ class NeuralNet final : public RefCounted, public HoldsMemory, public HasTwin {
   // In compile jobs: compiles for inputs like these, choosing algorithms by measurement, and
   // compares with the twin on made-up numbers. False where it is refused; refusals() say why.
   // `older`, which may be null: a net that differs in weights alone. What it was compared for is
-  // not compared again, unless the weights decide how results are rounded.
+  // not compared again.
   bool prepare(std::span<const IValue> inputs, int threads, const NeuralNet* older = nullptr);
   // The same without the comparison, which confirm() makes up for before the net serves; `strides`:
   // how tier 0's outputs lie.

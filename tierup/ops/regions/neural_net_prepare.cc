@@ -101,8 +101,8 @@ bool NeuralNet::agrees(Entry& entry, std::span<const IValue> inputs,
   const double error = deviation(expected, entry.compiled->rehearse(inputs));
   notes_.push_back(
       fmt::format("largest difference from tier 0: {:.1e} of the largest value", error));
-  entry.is_close = error < kClose && !entry.compiled->rounds_by_weights();
-  if (error < kClose) return true;
+  entry.is_close = error < kClose;
+  if (entry.is_close) return true;
   if (std::isinf(error)) return false;
   std::vector<IValue> nudged;
   for (const IValue& input : inputs)
@@ -235,7 +235,7 @@ Ref<NeuralNet::Entry> NeuralNet::make_entry_like(const Entry& known, std::span<c
   if (!known.is_close) return nullptr;
   Ref<Entry> entry =
       compile(known.sizes, inputs, measures, is_fast_, known.output_strides, known.compiled.get());
-  if (entry->compiled == nullptr || entry->compiled->rounds_by_weights()) return nullptr;
+  if (entry->compiled == nullptr) return nullptr;
   entry->is_close = true;
   return entry;
 }
@@ -347,7 +347,7 @@ bool NeuralNet::confirm(bool agreed) {
   const Ref<Entry> entry = std::exchange(unconfirmed_, nullptr);
   if (entry == nullptr) return true;
   if (agreed && entry->standing.load() == Entry::Standing::kTried) {
-    entry->is_close = !entry->compiled->rounds_by_weights();
+    entry->is_close = true;
   } else if (!agrees_with_twin(*entry)) {
     return false;
   }
