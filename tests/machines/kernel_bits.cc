@@ -188,7 +188,8 @@ void print_convolutions() {
     const net::Winograd p{1, 13, 11, 48, 13, 11, 64, 1, 1, tile};
     const net::WinogradPlan plan = net::plan_winograd(p, 1);
     const auto weights = memory(net::winograd_weight_count(p), 0);
-    net::pack_winograd_weight(p, net::numbers(64 * 48 * 9, 2).data(), net::floats(weights));
+    net::pack_winograd_weight(p, net::numbers(64 * 48 * 9, 2).data(), nullptr,
+                              net::floats(weights));
     const auto target = memory(p.target_count(), 4);
     const auto scratch = memory(plan.scratch(), 5);
     net::run_winograd(p, plan, net::floats(memory(p.source_count(), 1)), net::floats(weights),

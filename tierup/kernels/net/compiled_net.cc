@@ -15,6 +15,7 @@
 #include "tierup/kernels/net/batch_cut.h"
 #include "tierup/kernels/net/emitter.h"
 #include "tierup/kernels/net/pieces_net.h"
+#include "tierup/kernels/net/weight_factors.h"
 #include "tierup/kernels/onednn/onednn_engine.h"
 
 namespace tierup::kernels::net {
@@ -276,21 +277,19 @@ std::unique_ptr<CompiledNet> emit(const LayerNet& net, const CompileOptions& opt
 
 std::unique_ptr<CompiledNet> compile_pieces(const Program& program, std::span<const IValue> inputs,
                                             const BatchCut& cut, std::vector<PieceResult> results,
-                                            CompileOptions options,
+                                            CompileOptions options, FactorCheck check,
                                             const std::shared_ptr<WeightStore>& weights) {
   options.runs = std::exchange(options.threads, 1);
   const ThreadCountScope one(1);
   LayerNet net = layers_of(program, sizes_of_piece(cut, inputs));
   recognize(net);
-  fuse(net);
+  fuse(net, check);
   return make_pieces_net(cut, std::move(results), emit(net, options, weights));
 }
 
-}  // namespace
-
-std::unique_ptr<CompiledNet> compile_net(const Program& program, std::span<const IValue> inputs,
-                                         const CompileOptions& options,
-                                         const std::shared_ptr<WeightStore>& weights) {
+std::unique_ptr<CompiledNet> compile_once(const Program& program, std::span<const IValue> inputs,
+                                          const CompileOptions& options, FactorCheck check,
+                                          const std::shared_ptr<WeightStore>& weights) {
   LayerNet net = layers_of(program, inputs);
   const int64_t entries = entries_of(inputs);
   std::optional<std::vector<PieceResult>> results;  // Where it may be cut.
@@ -301,11 +300,23 @@ std::unique_ptr<CompiledNet> compile_net(const Program& program, std::span<const
   if (results && options.pieces > 1) cut = BatchCut{entries, entries / options.pieces};
   if (!cut) {
     recognize(net);
-    fuse(net);
+    fuse(net, check);
     if (results) cut = best_cut(net, entries, options.threads);
   }
-  return cut ? compile_pieces(program, inputs, *cut, *std::move(results), options, weights)
+  return cut ? compile_pieces(program, inputs, *cut, *std::move(results), options, check, weights)
              : emit(net, options, weights);
+}
+
+}  // namespace
+
+std::unique_ptr<CompiledNet> compile_net(const Program& program, std::span<const IValue> inputs,
+                                         const CompileOptions& options,
+                                         const std::shared_ptr<WeightStore>& weights) {
+  try {
+    return compile_once(program, inputs, options, FactorCheck::kWhilePacking, weights);
+  } catch (const LostWeight&) {
+    return compile_once(program, inputs, options, FactorCheck::kBeforehand, weights);
+  }
 }
 
 }  // namespace tierup::kernels::net

@@ -12,6 +12,7 @@
 #include "tierup/kernels/net/finished_rows.h"
 #include "tierup/kernels/net/post_operations.h"
 #include "tierup/kernels/net/step_loops.h"
+#include "tierup/kernels/net/weight_factors.h"
 #include "tierup/kernels/onednn/onednn_engine.h"
 
 namespace tierup::kernels::net {
@@ -86,8 +87,7 @@ Tensor Emitter::dense_weight(const Layer& layer) {
   parallel_for(0, layer.conv.out_channels, grain_of(each), [&](int64_t begin, int64_t end) {
     for (int64_t channel = begin; channel < end; ++channel) {
       const float factor = layer.scale[static_cast<size_t>(channel)];
-      const int64_t first = channel * each;
-      for (int64_t i = first; i < first + each; ++i) to[i] = from[i] * factor;
+      multiply_weights(from + channel * each, factor, each, to + channel * each);
     }
   });
   return weight;
@@ -152,9 +152,11 @@ BufferLayout Emitter::act_convolution(const Layer& layer,
 }
 
 BufferLayout Emitter::own_weights(const Layer& layer, const OwnWeights& own) {
-  auto fill = [layer, pack = own.pack](char* to) {
-    const Tensor weight = dense_weight(layer);
-    pack(weight.data<float>(), reinterpret_cast<float*>(to));
+  auto fill = [layer, own](char* to) {
+    const bool multiplies = own.multiplies && !layer.scale.empty();
+    const Tensor weight = multiplies ? contiguous(layer.weight) : dense_weight(layer);
+    const float* factors = multiplies ? layer.scale.data() : nullptr;
+    own.pack(weight.data<float>(), factors, reinterpret_cast<float*>(to));
     return give_back_pages(layer.weight);
   };
   return stored(layer.id * 2, own.layout, packed_name(layer, own.form, own.layout, own.numbers),
@@ -175,13 +177,15 @@ void Emitter::winograd(const Layer& layer, Algorithm algorithm) {
   const Winograd problem = winograd_problem(layer.conv, algorithm);
   const WinogradPlan plan = plan_winograd(problem, intra_op_threads());
   const int64_t panel = winograd_panel(problem) * 9;
-  const OwnHomes h = own_homes(
-      layer, channels_last(value(layer.inputs[0]).sizes),
-      {PackedForm::kWinograd,
-       {winograd_panel(problem)},
-       row_major(IntVector{winograd_weight_count(problem) / panel, panel}),
-       [problem](const float* weight, float* to) { pack_winograd_weight(problem, weight, to); }},
-      plan.scratch());
+  const OwnHomes h = own_homes(layer, channels_last(value(layer.inputs[0]).sizes),
+                               {PackedForm::kWinograd,
+                                {winograd_panel(problem)},
+                                row_major(IntVector{winograd_weight_count(problem) / panel, panel}),
+                                [problem](const float* weight, const float* factors, float* to) {
+                                  pack_winograd_weight(problem, weight, factors, to);
+                                },
+                                true},
+                               plan.scratch());
   act(
       [=, steps = *store_steps(layer)](Bases bases) {
         run_winograd(problem, plan, at(bases, h.source), at(bases, h.weights), at(bases, h.bias),
@@ -213,15 +217,17 @@ void Emitter::act_panels(const Layer& layer, const PanelConvolution& problem,
 void Emitter::panels(const Layer& layer) {
   const PanelConvolution problem = panels_of(layer);
   const ConvolutionPlan plan = plan_convolution(problem, intra_op_threads());
-  const OwnHomes h = own_homes(
-      layer,
-      problem.is_planar ? row_major(value(layer.inputs[0]).sizes)
-                        : channels_last(value(layer.inputs[0]).sizes),
-      {PackedForm::kPanels,
-       {problem.panel},
-       row_major(IntVector{convolution_weight_count(problem)}),
-       [problem](const float* weight, float* to) { pack_convolution_weight(problem, weight, to); }},
-      plan.scratch());
+  const OwnHomes h = own_homes(layer,
+                               problem.is_planar ? row_major(value(layer.inputs[0]).sizes)
+                                                 : channels_last(value(layer.inputs[0]).sizes),
+                               {PackedForm::kPanels,
+                                {problem.panel},
+                                row_major(IntVector{convolution_weight_count(problem)}),
+                                [problem](const float* weight, const float* factors, float* to) {
+                                  pack_convolution_weight(problem, weight, factors, to);
+                                },
+                                true},
+                               plan.scratch());
   act_panels(layer, problem, plan, h);
   settle(layer.output, h.target);
 }
@@ -241,11 +247,13 @@ bool Emitter::is_for_planes(const Layer& layer) {
 void Emitter::planes(const Layer& layer) {
   const ConvGeometry& g = layer.conv;
   const BufferLayout source = place_in(layer.inputs[0], row_major(value(layer.inputs[0]).sizes));
-  const BufferLayout weights = own_weights(
-      layer,
-      {PackedForm::kPlanes, {}, row_major(weight_sizes(g)), [g](const float* weight, float* to) {
-         std::copy_n(weight, g.weights(), to);
-       }});
+  const BufferLayout weights =
+      own_weights(layer, {PackedForm::kPlanes,
+                          {},
+                          row_major(weight_sizes(g)),
+                          [g](const float* weight, const float* /*factors*/, float* to) {
+                            std::copy_n(weight, g.weights(), to);
+                          }});
   const BufferLayout bias = vector_of(layer.id * 2 + 1, folded_bias(layer));
   const FinishedRows finish = finished_in_place(layer, fresh(row_major(value(layer.output).sizes)));
   act(
@@ -267,10 +275,13 @@ void Emitter::channels(const Layer& layer) {
   const BufferLayout source =
       place_in(layer.inputs[0], channels_last(value(layer.inputs[0]).sizes));
   const memory::desc weights_as = row_major(IntVector{g.kernel_points(), g.out_channels});
-  const BufferLayout weights = own_weights(
-      layer, {PackedForm::kChannels, {}, weights_as, [g](const float* weight, float* to) {
-                pack_channel_weight(g, weight, to);
-              }});
+  const BufferLayout weights =
+      own_weights(layer, {PackedForm::kChannels,
+                          {},
+                          weights_as,
+                          [g](const float* weight, const float* /*factors*/, float* to) {
+                            pack_channel_weight(g, weight, to);
+                          }});
   const BufferLayout bias = vector_of(layer.id * 2 + 1, folded_bias(layer));
   const FinishedRows finish =
       finished_in_place(layer, fresh(channels_last(value(layer.output).sizes)));

@@ -9,6 +9,7 @@
 #include "tierup/kernels/net/convolution_forms.h"
 #include "tierup/kernels/net/emitter.h"
 #include "tierup/kernels/net/post_operations.h"
+#include "tierup/kernels/net/weight_factors.h"
 #include "tierup/kernels/onednn/onednn_engine.h"
 
 namespace tierup::kernels::net {
@@ -64,10 +65,9 @@ BufferLayout Emitter::result_place(const Layer& layer, const memory::desc& layou
 Tensor Emitter::scaled_weight(const Layer& layer) {
   if (layer.scale.empty()) return layer.weight;
   const Tensor weight = clone(layer.weight, MemoryFormat::kContiguous);
-  const size_t columns = layer.scale.size();
-  auto* numbers = weight.data<float>();
-  for (const float* end = numbers + weight.numel(); numbers != end; numbers += columns)
-    for (size_t i = 0; i < columns; ++i) numbers[i] *= layer.scale[i];
+  const auto columns = static_cast<int64_t>(layer.scale.size());
+  multiply_panel(weight.data<float>(), weight.numel() / columns, columns, layer.scale.data(),
+                 columns);
   return weight;
 }
 

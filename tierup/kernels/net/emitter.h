@@ -330,12 +330,15 @@ class Emitter {
   };
   void act_panels(const Layer& layer, const PanelConvolution& problem, const ConvolutionPlan& plan,
                   const OwnHomes& h);
-  // How our own convolutions have their weights: see packed_name(). `pack` reads them dense.
+  // How our own convolutions have their weights: see packed_name(). `pack` reads them dense;
+  // `multiplies`: it takes their channels' factors, if there are any, as it packs. Else it is given
+  // weights that are multiplied already.
   struct OwnWeights {
     PackedForm form;
     std::vector<int64_t> numbers;
     memory::desc layout;
-    std::function<void(const float*, float*)> pack;
+    std::function<void(const float* weight, const float* factors, float* to)> pack;
+    bool multiplies = false;
   };
   BufferLayout own_weights(const Layer& layer, const OwnWeights& own);
   // `source_as`: how the source is read; `room`: floats.

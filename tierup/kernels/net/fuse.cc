@@ -5,16 +5,14 @@
 // (a summand) has been computed. Views between such a pair are moved behind: for element-wise
 // work f, f(view(x)) = view(f(x)), with a summand viewed the other way round.
 #include <algorithm>
-#include <atomic>
-#include <bit>
 #include <cmath>
 #include <deque>
 
-#include "tierup/base/parallel.h"
 #include "tierup/kernels/memory/copy.h"
 #include "tierup/kernels/net/convolution_forms.h"
 #include "tierup/kernels/net/joined_branches.h"
 #include "tierup/kernels/net/layers.h"
+#include "tierup/kernels/net/weight_factors.h"
 #include "tierup/kernels/onednn/onednn_level.h"
 
 namespace tierup::kernels::net {
@@ -28,7 +26,7 @@ bool same_sizes(const IntVector& a, const IntVector& b) {
 
 class Fuser {
  public:
-  explicit Fuser(LayerNet& net) : net_(net) {}
+  Fuser(LayerNet& net, FactorCheck check) : net_(net), check_(check) {}
 
   void run() {
     std::vector<Layer> given = std::move(net_.layers);
@@ -191,58 +189,44 @@ class Fuser {
   static Activation line(float factor, float summand) {
     return {Function::kLinear, factor, summand};
   }
-  // Whether no weight gets lost below the smallest float, or beyond the largest one, when its
-  // channel's factor goes into it: after the sum, at tier 0, the factor meets larger numbers.
-  static bool keeps_weights_normal(const Layer& layer, const std::vector<Activation>& factors) {
+  // Whether no weight is lost by its channel's factor.
+  static bool keeps_weights_normal(const Layer& layer, const std::vector<float>& factors) {
     const Tensor weight = contiguous(layer.weight);
     const auto* numbers = weight.data<float>();
     const auto channels = static_cast<int64_t>(factors.size());
     const bool is_last = layer.kind == LayerKind::kGemm;  // The weight's channel; else the first.
     const int64_t each = std::max<int64_t>(weight.numel() / channels, 1);
-    std::vector<float> factor;
-    for (const Activation& one : factors) factor.push_back(one.alpha);
-    // Rows without a branch: a net has millions of weights.
     const int64_t rows = is_last ? each : channels;
     const int64_t row = is_last ? channels : each;
-    std::atomic<uint32_t> lost = 0;
-    parallel_for(0, rows, grain_of(row), [&](int64_t begin, int64_t end) {
-      for (int64_t r = begin; r < end && lost == 0; ++r)
-        lost |= is_last ? lost_of(numbers + r * row, factor)
-                        : lost_of(numbers + r * row, row, factor[static_cast<size_t>(r)]);
-    });
+    const FactorLoops loops = factor_loops();
+    std::vector<float> products(static_cast<size_t>(row));
+    uint32_t lost = 0;
+    for (int64_t r = 0; r < rows && lost == 0; ++r) {
+      std::copy_n(numbers + r * row, row, products.data());
+      const float factor = is_last ? 1 : factors[static_cast<size_t>(r)];
+      lost = is_last ? loops.by_each(products.data(), 1, row, factors.data(), row)
+                     : loops.by_one(products.data(), factor, row, products.data());
+    }
     return lost == 0;
   }
-  // 1 where a number of the row is lost by its factor, or by the one that all have; else 0.
-  static uint32_t lost_of(const float* row, const std::vector<float>& factors) {
-    uint32_t lost = 0;
-#pragma omp simd reduction(| : lost)
-    for (size_t i = 0; i < factors.size(); ++i) lost |= is_lost(row[i], factors[i]);
-    return lost;
-  }
-  static uint32_t lost_of(const float* row, int64_t count, float factor) {
-    uint32_t lost = 0;
-#pragma omp simd reduction(| : lost)
-    for (int64_t i = 0; i < count; ++i) lost |= is_lost(row[i], factor);
-    return lost;
-  }
-  // 1 or 0.
-  static uint32_t is_lost(float number, float factor) {
-    return static_cast<uint32_t>(factor != 0) & is_normal(number) &
-           (is_normal(number * factor) ^ 1U);
-  }
-  static uint32_t is_normal(float number) {
-    constexpr uint32_t kMost = 0xff;
-    const uint32_t exponent = std::bit_cast<uint32_t>(number) >> 23U & kMost;
-    return static_cast<uint32_t>(exponent != 0) & static_cast<uint32_t>(exponent != kMost);
+  // Of a convolution that is not packed as it is.
+  void require_normal(const Layer& layer) const {
+    const bool is_unseen = check_ == FactorCheck::kWhilePacking && layer.kind == LayerKind::kConv;
+    if (is_unseen && !layer.scale.empty() && !keeps_weights_normal(layer, layer.scale))
+      throw LostWeight();
   }
 
-  static bool may_take_factors(const Layer& p, const Layer& affine) {
+  bool may_take_factors(const Layer& p, const Layer& affine) const {
     if (!(takes_epilogue(p) || p.kind == LayerKind::kAffine) || !p.epilogue.empty() ||
         p.axis != affine.axis) {
       return false;
     }
     const std::vector<Activation> joined = joined_factors(p, affine);
-    return !joined.empty() && (!takes_epilogue(p) || keeps_weights_normal(p, joined));
+    if (joined.empty() || !takes_epilogue(p) || check_ == FactorCheck::kWhilePacking)
+      return !joined.empty();
+    std::vector<float> factors;
+    for (const Activation& one : joined) factors.push_back(one.alpha);
+    return keeps_weights_normal(p, factors);
   }
   static void take_factors(Layer& p, const Layer& affine) {
     const std::vector<Activation> joined = joined_factors(p, affine);
@@ -309,6 +293,7 @@ class Fuser {
     if (own == nullptr || other == nullptr || own == other) return false;
     std::optional<Layer> joined = joined_branches(own->layer, other->layer);
     if (!joined) return false;
+    for (const Layer* branch : {&own->layer, &other->layer}) require_normal(*branch);
     joined->id = layer.id;
     joined->output = layer.output;
     own->stands = false;
@@ -453,12 +438,13 @@ class Fuser {
   }
 
   LayerNet& net_;
+  const FactorCheck check_;
   std::deque<Placed> placed_;  // Its elements stay where they are.
   std::vector<size_t> producer_;
 };
 
 }  // namespace
 
-void fuse(LayerNet& net) { Fuser(net).run(); }
+void fuse(LayerNet& net, FactorCheck check) { Fuser(net, check).run(); }
 
 }  // namespace tierup::kernels::net

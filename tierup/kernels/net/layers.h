@@ -155,8 +155,12 @@ LayerNet resolve(const Program& program, std::span<const IValue> inputs);
 // normalisation.
 void recognize(LayerNet& net);
 
+// Whether a normalisation's factors may go into weights (weight_factors.h): looked at, or taken for
+// granted, since packing tells.
+enum class FactorCheck : uint8_t { kBeforehand, kWhilePacking };
+
 // Folds normalisations into weights, hangs activations and sums on the layers that feed them, and
 // moves views behind element-wise layers where that brings layers together.
-void fuse(LayerNet& net);
+void fuse(LayerNet& net, FactorCheck check);
 
 }  // namespace tierup::kernels::net

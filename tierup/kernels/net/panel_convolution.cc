@@ -6,6 +6,7 @@
 #include "tierup/base/piece_queue.h"
 #include "tierup/kernels/gemm/gemm.h"
 #include "tierup/kernels/net/panel_packing.h"
+#include "tierup/kernels/net/weight_factors.h"
 #include "tierup/kernels/simd/instruction_set.h"
 
 namespace tierup::kernels::net {
@@ -142,33 +143,44 @@ int64_t convolution_weight_count(const PanelConvolution& problem) {
   return rounded_up(problem.out_channels, kPanelGrain) * problem.depth();
 }
 
+namespace {
+
 // Some input channels of all columns at a time, so that lines of the cache are read and written
 // whole.
-void pack_convolution_weight(const PanelConvolution& problem, const float* weight, float* packed) {
+void pack_panel(const PanelConvolution& problem, const float* weight, int64_t count, int64_t width,
+                float* to) {
   constexpr int64_t kTogether = 16;
   const int64_t windows = problem.kernel_height * problem.kernel_width;
   const int64_t channels = problem.in_channels;
-  for_panels(problem, packed, [&](int64_t first, int64_t width, float* to) {
-    const int64_t count = std::min(width, problem.out_channels - first);
-    if (windows == 1 && count == width)
-      return turn_lines(width, channels, weight + first * channels, channels, to);
-    if (count < width) std::fill_n(to, problem.depth() * width, 0.0F);
-    for (int64_t begin = 0; begin < channels; begin += kTogether) {
-      const int64_t end = std::min(channels, begin + kTogether);
-      for (int64_t o = 0; o < count; ++o) {
-        const float* from = weight + ((first + o) * channels + begin) * windows;
-        for (int64_t c = begin; c < end; ++c) {
-          for (int64_t k = 0; k < windows; ++k) to[(k * channels + c) * width + o] = *from++;
-        }
+  if (windows == 1 && count == width) return turn_lines(width, channels, weight, channels, to);
+  if (count < width) std::fill_n(to, problem.depth() * width, 0.0F);
+  for (int64_t begin = 0; begin < channels; begin += kTogether) {
+    const int64_t end = std::min(channels, begin + kTogether);
+    for (int64_t o = 0; o < count; ++o) {
+      const float* from = weight + (o * channels + begin) * windows;
+      for (int64_t c = begin; c < end; ++c) {
+        for (int64_t k = 0; k < windows; ++k) to[(k * channels + c) * width + o] = *from++;
       }
     }
+  }
+}
+
+}  // namespace
+
+void pack_convolution_weight(const PanelConvolution& problem, const float* weight,
+                             const float* factors, float* packed) {
+  const int64_t depth = problem.depth();
+  for_panels(problem, packed, [&](int64_t first, int64_t width, float* to) {
+    const int64_t count = std::min(width, problem.out_channels - first);
+    pack_panel(problem, weight + first * depth, count, width, to);
+    if (factors != nullptr) multiply_panel(to, depth, width, factors + first, count);
   });
 }
 
 void pack_product_weight(const PanelConvolution& problem, const float* weight, int64_t depth_stride,
                          int64_t column_stride, float* packed) {
   if (depth_stride == 1 && column_stride == problem.depth())
-    return pack_convolution_weight(problem, weight, packed);
+    return pack_convolution_weight(problem, weight, nullptr, packed);
   if (column_stride == 1) return pack_rows(problem, weight, depth_stride, packed);
   for_panels(problem, packed, [&](int64_t first, int64_t width, float* to) {
     const int64_t count = std::min(width, problem.out_channels - first);

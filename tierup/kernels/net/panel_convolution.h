@@ -94,8 +94,10 @@ int64_t gathered_count(const PanelConvolution& problem, int64_t rows);
 
 // Of the packed weights, in floats: [panel][window][in channel][its channels].
 int64_t convolution_weight_count(const PanelConvolution& problem);
-// `weight`: [out, in, kernel height, kernel width], dense.
-void pack_convolution_weight(const PanelConvolution& problem, const float* weight, float* packed);
+// `weight`: [out, in, kernel height, kernel width], dense; `factors`: of the output channels
+// (weight_factors.h), or null.
+void pack_convolution_weight(const PanelConvolution& problem, const float* weight,
+                             const float* factors, float* packed);
 // Of windows of one point; numbers that follow one another along the depth and from column to
 // column are so many floats apart.
 void pack_product_weight(const PanelConvolution& problem, const float* weight, int64_t depth_stride,

@@ -51,7 +51,7 @@ std::vector<float> run(const Case& c, const std::vector<StoreStep>& steps, int t
   const ThreadCountScope scope(threads);
   const ConvolutionPlan plan = plan_convolution(p, threads);
   std::vector<float> packed(static_cast<size_t>(convolution_weight_count(p)));
-  pack_convolution_weight(p, c.weight.data(), packed.data());
+  pack_convolution_weight(p, c.weight.data(), nullptr, packed.data());
   const auto source = block_of(c.source);
   const auto weights = block_of(packed);
   std::vector<float> biases = c.bias;

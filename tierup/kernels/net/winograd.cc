@@ -4,7 +4,9 @@
 #include <cstring>
 
 #include "tierup/base/parallel.h"
+#include "tierup/kernels/memory/turned_rows.h"
 #include "tierup/kernels/net/panel_packing.h"
+#include "tierup/kernels/net/weight_factors.h"
 #include "tierup/kernels/simd/instruction_set.h"
 
 namespace tierup::kernels::net {
@@ -53,8 +55,9 @@ int64_t winograd_weight_count(const Winograd& problem) {
 }
 
 // Some input channels of all columns at a time: see pack_convolution_weight.
-void pack_winograd_weight(const Winograd& problem, const float* weight, float* packed) {
-  constexpr int64_t kTogether = 8;
+void pack_winograd_weight(const Winograd& problem, const float* weight, const float* factors,
+                          float* packed) {
+  constexpr int64_t kTogether = 16;
   const int64_t width = winograd_panel(problem);
   const int64_t in_channels = problem.in_channels;
   pack_panels(panels_of(problem), in_channels * 9 * width, [&](int64_t index) {
@@ -64,11 +67,10 @@ void pack_winograd_weight(const Winograd& problem, const float* weight, float* p
     if (count < width) std::fill_n(panel, in_channels * 9 * width, 0.0F);
     for (int64_t begin = 0; begin < in_channels; begin += kTogether) {
       const int64_t numbers = std::min(in_channels - begin, kTogether) * 9;
-      for (int64_t o = 0; o < count; ++o) {
-        const float* from = weight + ((first + o) * in_channels + begin) * 9;
-        float* to = panel + begin * 9 * width + o;
-        for (int64_t i = 0; i < numbers; ++i) to[i * width] = from[i];
-      }
+      float* to = panel + begin * 9 * width;
+      turn_rows(to, width, weight + (first * in_channels + begin) * 9, in_channels * 9, count,
+                numbers);
+      if (factors != nullptr) multiply_panel(to, numbers, width, factors + first, count);
     }
   });
 }

@@ -43,8 +43,9 @@ constexpr int64_t winograd_panel(const Winograd& problem) {
 
 // Of the packed weights, in floats: [panel][in channel][9][winograd_panel()].
 int64_t winograd_weight_count(const Winograd& problem);
-// `weight`: [out, in, 3, 3], dense.
-void pack_winograd_weight(const Winograd& problem, const float* weight, float* packed);
+// `weight`: [out, in, 3, 3], dense; `factors`: of the output channels (weight_factors.h), or null.
+void pack_winograd_weight(const Winograd& problem, const float* weight, const float* factors,
+                          float* packed);
 
 // How the work is cut, for so many threads.
 struct WinogradPlan {

@@ -81,7 +81,7 @@ double largest_error(const Case& c, const std::vector<double>& wanted, int threa
   const ThreadCountScope scope(threads);
   const WinogradPlan plan = plan_winograd(p, threads);
   std::vector<float> packed(static_cast<size_t>(winograd_weight_count(p)));
-  pack_winograd_weight(p, c.weight.data(), packed.data());
+  pack_winograd_weight(p, c.weight.data(), nullptr, packed.data());
   const auto source = block_of(c.source);
   const auto weights = block_of(packed);
   const auto bias = block_of(c.bias);
