@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <string>
 
 #include "tierup/tier/code_generator.h"
 #include "tierup/tier/tiered_graph_fixture.h"
@@ -8,14 +9,20 @@
 namespace tierup::tier {
 namespace {
 
-// Differences of all pairs, and what their distances make of them: rows of as many elements as a
-// point has coordinates, with one number for each.
-constexpr const char* kPairs = R"(graph @main(%a : Tensor, %b : Tensor) {
+// What a test makes of its arguments, with the dimension of rows' elements and what else sums take.
+std::string graph_of(const char* arguments, const char* body) {
+  return std::string("graph @main(") + arguments + R"() {
   %one : int = prim::Constant[value=1]()
   %none : NoneType = prim::Constant[value=None]()
   %last : int = prim::Constant[value=-1]()
   %dims : List[int] = prim::ListConstruct(%last)
-  %keep : bool = prim::Constant[value=True]()
+  %keep : bool = prim::Constant[value=True]())" +
+         body + "\n}";
+}
+
+// Differences of all pairs, and what their distances make of them: rows of as many elements as a
+// point has coordinates, with one number for each.
+constexpr const char* kPairs = R"(
   %d : Tensor = aten::sub.Tensor(%a, %b, %one)
   %s : Tensor = aten::mul.Tensor(%d, %d)
   %sum : Tensor = aten::sum.dim_IntList(%s, %dims, %keep, %none)
@@ -23,13 +30,12 @@ constexpr const char* kPairs = R"(graph @main(%a : Tensor, %b : Tensor) {
   %near : Tensor = aten::relu(%w)
   %r : Tensor = aten::mul.Tensor(%near, %d)
   %out : Tensor = aten::add.Tensor(%r, %w, %one)
-  return (%out)
-})";
+  return (%out))";
 
 class ShortRows : public TieredGraphFixture {
  protected:
   Tensor pairs(const char* options, int64_t width) {
-    make(options, kPairs);
+    make(options, graph_of("%a : Tensor, %b : Tensor", kPairs).c_str());
     Tensor a = filled({90, 1, width}, 0).to_tensor();
     Tensor b = filled({1, 90, width}, 0).to_tensor();
     for (int64_t i = 0; i < a.numel(); ++i) {
@@ -53,25 +59,20 @@ class ShortRows : public TieredGraphFixture {
 };
 
 // Numbers of rows with others for each row, where no result goes over the elements of rows.
-constexpr const char* kTotals = R"(graph @main(%a : Tensor, %b : Tensor, %c : Tensor) {
-  %one : int = prim::Constant[value=1]()
-  %none : NoneType = prim::Constant[value=None]()
-  %last : int = prim::Constant[value=-1]()
-  %dims : List[int] = prim::ListConstruct(%last)
-  %keep : bool = prim::Constant[value=True]()
+constexpr const char* kTotals = R"(
   %d : Tensor = aten::sub.Tensor(%a, %b, %one)
   %sum : Tensor = aten::sum.dim_IntList(%d, %dims, %keep, %none)
   %w : Tensor = aten::add.Tensor(%c, %sum, %one)
   %out : Tensor = aten::sigmoid(%w)
-  return (%out)
-})";
+  return (%out))";
 
 TEST_F(ShortRows, AreFoldedToWhatIsAddedToNumbersOfRows) {
   if (!code_generator_failure({}).empty()) GTEST_SKIP() << "no code generator";
   for (const int64_t width : {2, 16, 40}) {
     Tensor results[2];
     for (const bool compiles : {false, true}) {
-      make(compiles ? "compile=blocking,profiled_runs=1,plan_trial=off" : "compile=off", kTotals);
+      make(compiles ? "compile=blocking,profiled_runs=1,plan_trial=off" : "compile=off",
+           graph_of("%a : Tensor, %b : Tensor, %c : Tensor", kTotals).c_str());
       for (int i = 0; i < 4; ++i) {
         results[compiles ? 1 : 0] =
             call({filled({512, width}, 2), filled({512, width}, 1), filled({512, 1}, -3)})

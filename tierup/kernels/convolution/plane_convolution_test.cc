@@ -10,7 +10,7 @@
 
 #include "tierup/base/parallel.h"
 #include "tierup/kernels/memory/guarded_fixture.h"
-#include "tierup/kernels/simd/instruction_set.h"
+#include "tierup/kernels/simd/instruction_set_fixture.h"
 
 namespace tierup::kernels {
 namespace {
@@ -100,11 +100,7 @@ void expect_window_sums(const Sizes& sizes) {
   EXPECT_EQ(run(c, true, 7), got) << "cut for seven threads";
 }
 
-class PlaneConvolutionOn : public ::testing::TestWithParam<InstructionSet> {
- protected:
-  void SetUp() override { limit_instruction_set(GetParam()); }
-  void TearDown() override { limit_instruction_set(InstructionSet::kAvx512); }
-};
+class PlaneConvolutionOn : public OnInstructionSet {};
 
 TEST_P(PlaneConvolutionOn, DenseWindowsOfAwkwardSizes) {
   const std::vector<Sizes> all{

@@ -9,16 +9,12 @@
 #include "tierup/kernels/memory/copy.h"
 #include "tierup/kernels/memory/guarded_fixture.h"
 #include "tierup/kernels/memory/small_tensors.h"
-#include "tierup/kernels/simd/instruction_set.h"
+#include "tierup/kernels/simd/instruction_set_fixture.h"
 
 namespace tierup::kernels {
 namespace {
 
-class TransposedTilesOn : public ::testing::TestWithParam<InstructionSet> {
- protected:
-  void SetUp() override { limit_instruction_set(GetParam()); }
-  void TearDown() override { limit_instruction_set(InstructionSet::kAvx512); }
-};
+class TransposedTilesOn : public OnInstructionSet {};
 
 // Small whole numbers: all sums are exact.
 Tensor whole_numbers(const IntVector& sizes, ScalarType dtype, int64_t seed) {

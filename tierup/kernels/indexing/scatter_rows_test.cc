@@ -9,7 +9,7 @@
 #include "tierup/kernels/memory/small_tensors.h"
 #include "tierup/kernels/reduce/sorting.h"
 #include "tierup/kernels/shape/view.h"
-#include "tierup/kernels/simd/instruction_set.h"
+#include "tierup/kernels/simd/instruction_set_fixture.h"
 
 namespace tierup::kernels {
 namespace {
@@ -28,11 +28,7 @@ Tensor scattered(const Tensor& start, const Tensor& index, const Tensor& src, Sc
   return result;
 }
 
-class ScatterRowsOn : public ::testing::TestWithParam<InstructionSet> {
- protected:
-  void SetUp() override { limit_instruction_set(GetParam()); }
-  void TearDown() override { limit_instruction_set(InstructionSet::kAvx512); }
-};
+class ScatterRowsOn : public OnInstructionSet {};
 INSTANTIATE_TEST_SUITE_P(EachInstructionSet, ScatterRowsOn,
                          ::testing::Values(InstructionSet::kBase, InstructionSet::kAvx2,
                                            InstructionSet::kAvx512));

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "tierup/kernels/net/convolution_fixture.h"
-#include "tierup/kernels/simd/instruction_set.h"
+#include "tierup/kernels/simd/instruction_set_fixture.h"
 
 namespace tierup::kernels::net {
 namespace {
@@ -60,11 +60,7 @@ double window_sum(const ConvGeometry& g, const std::vector<float>& source,
   return sum;
 }
 
-class ChannelConvolutionOn : public ::testing::TestWithParam<InstructionSet> {
- protected:
-  void SetUp() override { limit_instruction_set(GetParam()); }
-  void TearDown() override { limit_instruction_set(InstructionSet::kAvx512); }
-};
+class ChannelConvolutionOn : public OnInstructionSet {};
 
 TEST_P(ChannelConvolutionOn, GivesWhatWindowsGiveAndWritesNothingElse) {
   const Sides one{1, 1, 1, 1, 1, 0};

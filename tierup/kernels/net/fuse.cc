@@ -202,10 +202,13 @@ class Fuser {
     std::vector<float> products(static_cast<size_t>(row));
     uint32_t lost = 0;
     for (int64_t r = 0; r < rows && lost == 0; ++r) {
-      std::copy_n(numbers + r * row, row, products.data());
-      const float factor = is_last ? 1 : factors[static_cast<size_t>(r)];
-      lost = is_last ? loops.by_each(products.data(), 1, row, factors.data(), row)
-                     : loops.by_one(products.data(), factor, row, products.data());
+      const float* const from = numbers + r * row;
+      if (is_last) {
+        std::copy_n(from, row, products.data());
+        lost = loops.by_each(products.data(), 1, row, factors.data(), row);
+      } else {
+        lost = loops.by_one(from, factors[static_cast<size_t>(r)], row, products.data());
+      }
     }
     return lost == 0;
   }

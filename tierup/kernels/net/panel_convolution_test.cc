@@ -9,7 +9,7 @@
 
 #include "tierup/base/parallel.h"
 #include "tierup/kernels/net/convolution_fixture.h"
-#include "tierup/kernels/simd/instruction_set.h"
+#include "tierup/kernels/simd/instruction_set_fixture.h"
 
 namespace tierup::kernels::net {
 namespace {
@@ -70,11 +70,7 @@ std::vector<float> run(const Case& c, const std::vector<StoreStep>& steps, int t
   return {floats(target), floats(target) + p.target_count()};
 }
 
-class PanelConvolutionOn : public ::testing::TestWithParam<InstructionSet> {
- protected:
-  void SetUp() override { limit_instruction_set(GetParam()); }
-  void TearDown() override { limit_instruction_set(InstructionSet::kAvx512); }
-};
+class PanelConvolutionOn : public OnInstructionSet {};
 
 TEST_P(PanelConvolutionOn, AwkwardSizesGiveWhatWindowsGive) {
   // batch, height, width, in; out height, width, channels; kernel; stride; dilation; padding

@@ -7,16 +7,12 @@
 #include <vector>
 
 #include "tierup/base/parallel.h"
-#include "tierup/kernels/simd/instruction_set.h"
+#include "tierup/kernels/simd/instruction_set_fixture.h"
 
 namespace tierup::kernels::net {
 namespace {
 
-class SwishOn : public ::testing::TestWithParam<InstructionSet> {
- protected:
-  void SetUp() override { limit_instruction_set(GetParam()); }
-  void TearDown() override { limit_instruction_set(InstructionSet::kAvx512); }
-};
+class SwishOn : public OnInstructionSet {};
 
 TEST_P(SwishOn, IsWithinAFewUnitsOfTheLastPlace) {
   std::vector<float> x;

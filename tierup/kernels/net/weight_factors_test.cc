@@ -10,16 +10,12 @@
 #include "tierup/kernels/net/convolution_fixture.h"
 #include "tierup/kernels/net/panel_convolution.h"
 #include "tierup/kernels/net/winograd.h"
-#include "tierup/kernels/simd/instruction_set.h"
+#include "tierup/kernels/simd/instruction_set_fixture.h"
 
 namespace tierup::kernels::net {
 namespace {
 
-class WeightFactorsOn : public ::testing::TestWithParam<InstructionSet> {
- protected:
-  void SetUp() override { limit_instruction_set(GetParam()); }
-  void TearDown() override { limit_instruction_set(InstructionSet::kAvx512); }
-};
+class WeightFactorsOn : public OnInstructionSet {};
 
 // Of 37 channels: whole vectors of each instruction set, and a rest.
 constexpr int64_t kWidth = 48;

@@ -8,7 +8,7 @@
 
 #include "tierup/base/parallel.h"
 #include "tierup/kernels/net/convolution_fixture.h"
-#include "tierup/kernels/simd/instruction_set.h"
+#include "tierup/kernels/simd/instruction_set_fixture.h"
 
 namespace tierup::kernels::net {
 namespace {
@@ -110,11 +110,7 @@ struct Tiling {
 };
 constexpr Tiling kTilings[] = {{2, false}, {4, false}, {4, true}};
 
-class WinogradOn : public ::testing::TestWithParam<InstructionSet> {
- protected:
-  void SetUp() override { limit_instruction_set(GetParam()); }
-  void TearDown() override { limit_instruction_set(InstructionSet::kAvx512); }
-};
+class WinogradOn : public OnInstructionSet {};
 
 TEST_P(WinogradOn, AwkwardSizesGiveWhatDirectConvolutionGives) {
   // batch, height, width, in channels, out height, out width, out channels, padding

@@ -11,17 +11,13 @@
 
 #include "tierup/kernels/memory/copy.h"
 #include "tierup/kernels/memory/small_tensors.h"
-#include "tierup/kernels/simd/instruction_set.h"
+#include "tierup/kernels/simd/instruction_set_fixture.h"
 #include "tierup/kernels/vision/regions.h"
 
 namespace tierup::kernels {
 namespace {
 
-class BoxesOn : public ::testing::TestWithParam<InstructionSet> {
- protected:
-  void SetUp() override { limit_instruction_set(GetParam()); }
-  void TearDown() override { limit_instruction_set(InstructionSet::kAvx512); }
-};
+class BoxesOn : public OnInstructionSet {};
 
 // Corners up to 60 apart, some of them where another box has its own.
 template <typename T>

@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "tierup/kernels/memory/copy.h"
-#include "tierup/kernels/simd/instruction_set.h"
+#include "tierup/kernels/simd/instruction_set_fixture.h"
 
 namespace tierup::kernels {
 namespace {
@@ -15,11 +15,7 @@ namespace {
 constexpr int64_t kModes = 3;
 constexpr int64_t kPaddings = 3;
 
-class GridSampleOn : public ::testing::TestWithParam<InstructionSet> {
- protected:
-  void SetUp() override { limit_instruction_set(GetParam()); }
-  void TearDown() override { limit_instruction_set(InstructionSet::kAvx512); }
-};
+class GridSampleOn : public OnInstructionSet {};
 
 void expect_near_doubles(const Tensor& image, const Tensor& grid) {
   for (int64_t which = 0; which < kModes * kPaddings * 2; ++which) {

@@ -11,17 +11,13 @@
 #include "tierup/kernels/memory/copy.h"
 #include "tierup/kernels/memory/guarded_fixture.h"
 #include "tierup/kernels/memory/small_tensors.h"
-#include "tierup/kernels/simd/instruction_set.h"
+#include "tierup/kernels/simd/instruction_set_fixture.h"
 #include "tierup/kernels/vision/upsample.h"
 
 namespace tierup::kernels {
 namespace {
 
-class ResampleOn : public ::testing::TestWithParam<InstructionSet> {
- protected:
-  void SetUp() override { limit_instruction_set(GetParam()); }
-  void TearDown() override { limit_instruction_set(InstructionSet::kAvx512); }
-};
+class ResampleOn : public OnInstructionSet {};
 
 float number(int64_t i) { return static_cast<float>(i * 7919 % 1009) / 100 - 5; }
 

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "tierup/base/parallel.h"
-#include "tierup/kernels/simd/instruction_set.h"
+#include "tierup/kernels/simd/instruction_set_fixture.h"
 #include "tierup/ops/regions/neural_net_fixture.h"
 
 namespace tierup::ops {
@@ -18,11 +18,7 @@ IValue factors(std::vector<double> values) {
   return make_ref<ListValue>(Type::simple(TypeKind::kFloat), std::move(items));
 }
 
-class NetOfImages : public ::testing::TestWithParam<InstructionSet> {
- protected:
-  void SetUp() override { limit_instruction_set(GetParam()); }
-  void TearDown() override { limit_instruction_set(InstructionSet::kAvx512); }
-};
+class NetOfImages : public kernels::OnInstructionSet {};
 
 // So many channels from 3, by a window of 3x3.
 int first_layer(Line& line, int64_t channels, uint32_t seed = 1) {

@@ -115,10 +115,6 @@ TEST_F(OlderNet, spares_the_comparison_of_Winograd_convolutions) {
   const Ref<NeuralNet> older = line.make({y});
   const std::vector<IValue> images{numbers({1, 64, 28, 28}, 3)};
   ASSERT_TRUE(older->prepare(images, 1));
-  const auto is_chosen = [](const std::string& note) {
-    return note.find(": Winograd by") != std::string::npos;
-  };
-  if (std::ranges::none_of(older->notes(), is_chosen)) GTEST_SKIP() << "another one was faster";
   const Ref<NeuralNet> net = older->over(other_numbers);
   ASSERT_TRUE(net);
   EXPECT_FALSE(was_compared(*net));

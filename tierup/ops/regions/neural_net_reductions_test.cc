@@ -6,7 +6,7 @@
 
 #include "tierup/base/parallel.h"
 #include "tierup/kernels/net/layers.h"
-#include "tierup/kernels/simd/instruction_set.h"
+#include "tierup/kernels/simd/instruction_set_fixture.h"
 #include "tierup/ops/regions/neural_net_fixture.h"
 
 namespace tierup::ops {
@@ -16,11 +16,7 @@ using kernels::InstructionSet;
 using kernels::limit_instruction_set;
 using L = Line;
 
-class NetOfReductions : public ::testing::TestWithParam<InstructionSet> {
- protected:
-  void SetUp() override { limit_instruction_set(GetParam()); }
-  void TearDown() override { limit_instruction_set(InstructionSet::kAvx512); }
-};
+class NetOfReductions : public kernels::OnInstructionSet {};
 
 // So many channels from 3, by a window of 3x3.
 int some_channels(Line& line, int64_t channels) {

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "tierup/base/parallel.h"
-#include "tierup/kernels/simd/instruction_set.h"
+#include "tierup/kernels/simd/instruction_set_fixture.h"
 #include "tierup/ops/regions/neural_net_fixture.h"
 
 namespace tierup::ops {
@@ -12,11 +12,7 @@ using kernels::InstructionSet;
 using kernels::limit_instruction_set;
 using L = Line;
 
-class NetOfWindows : public ::testing::TestWithParam<InstructionSet> {
- protected:
-  void SetUp() override { limit_instruction_set(GetParam()); }
-  void TearDown() override { limit_instruction_set(InstructionSet::kAvx512); }
-};
+class NetOfWindows : public kernels::OnInstructionSet {};
 
 // Each test has geometries of its own per instruction set: nothing is noted of one that was
 // measured before.
