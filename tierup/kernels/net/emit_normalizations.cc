@@ -68,6 +68,7 @@ std::optional<int64_t> numbers_between(const memory::desc& given, IntSpan sizes)
 void Emitter::affine(const Layer& layer) {
   const IntVector& sizes = value(layer.output).sizes;
   const bool is_last = layer.axis + 1 == sizes.size();
+  if (!is_last && lies_by_planes(layer.inputs[0])) return affine_of_planes(layer);
   require(is_last || layer.axis == 1, ErrorCode::kUnsupported, "a factor along another dimension");
   const BufferLayout source =
       place_in(layer.inputs[0], is_last ? row_major(sizes) : channels_last(sizes));
@@ -88,6 +89,43 @@ void Emitter::affine(const Layer& layer) {
         });
       },
       {source, finish.target, finish.summand, scale, shift});
+  settle(layer.output, finish.target);
+}
+
+// Neither with channels innermost nor in blocks of them.
+bool Emitter::lies_by_planes(int id) {
+  const IntVector& sizes = value(id).sizes;
+  const memory::desc layout = any_place(id).layout;
+  if (same_layout(layout, row_major(sizes))) return true;
+  return is_plain(layout) && !same_layout(layout, channels_last(sizes));
+}
+
+void Emitter::affine_of_planes(const Layer& layer) {
+  const IntVector& sizes = value(layer.output).sizes;
+  const BufferLayout source = place_in(layer.inputs[0], row_major(sizes));
+  const FinishedRows finish = finished_rows(layer, source);
+  const auto channels = static_cast<size_t>(sizes[layer.axis]);
+  const IntSpan within = IntSpan(sizes.data(), sizes.size()).subspan(layer.axis + 1);
+  const int64_t points = numel_of(within);
+  const int64_t planes = numel_of(sizes) / points;
+  const bool bends = layer.kind == LayerKind::kPrelu;
+  std::vector<StoreStep> steps(channels);
+  for (size_t c = 0; c < channels; ++c) {
+    steps[c] = bends ? StoreStep{StoreStep::Kind::kLeakyRelu, layer.scale[c], 0}
+                     : StoreStep{StoreStep::Kind::kLinear, layer.scale[c], layer.shift[c]};
+  }
+  act(
+      [=, steps = std::move(steps)](Bases bases) {
+        const StepLoops loops = step_loops();
+        const float* x = at(bases, source);
+        finish.run(bases, planes, points, [&](int64_t first, int64_t count, float* y) {
+          for (int64_t i = 0; i < count; ++i) {
+            const auto channel = static_cast<size_t>(first + i) % channels;
+            loops.apply(steps[channel], x + (first + i) * points, points, y + i * points);
+          }
+        });
+      },
+      {source, finish.target, finish.summand});
   settle(layer.output, finish.target);
 }
 
@@ -135,14 +173,17 @@ void Emitter::rms_norm(const Layer& layer) {
   const bool has_scale = !layer.scale.empty();
   const BufferLayout scale = has_scale ? vector_of(layer.id * 2, layer.scale) : places.source;
   const auto eps = static_cast<float>(layer.eps);
+  const bool by_length = layer.reduction == Reduction::kNorm;
   act(
       [=](Bases bases) {
         const RowKernels<float>& kernels = row_kernels<float>();
         const float* gamma = has_scale ? at(bases, scale) : nullptr;
         const auto row = [&](const float* x, float* y) {
-          const float mean =
-              kernels.sum_of_squares(x, places.width) / static_cast<float>(places.width);
-          kernels.normalize(x, places.width, 0, 1 / std::sqrt(mean + eps), gamma, nullptr, y);
+          const float squares = kernels.sum_of_squares(x, places.width);
+          const float length = by_length
+                                   ? std::max(std::sqrt(squares), eps)
+                                   : std::sqrt(squares / static_cast<float>(places.width) + eps);
+          kernels.normalize(x, places.width, 0, 1 / length, gamma, nullptr, y);
         };
         each_row(at(bases, places.source), at(bases, places.target), places.rows, places.width,
                  kNumbersForThread, row);

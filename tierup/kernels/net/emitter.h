@@ -185,6 +185,9 @@ class Emitter {
   void batch_product(const Layer& layer);
   void activation(const Layer& layer);
   void affine(const Layer& layer);
+  // Where channels lie one after the other, each as a plane.
+  bool lies_by_planes(int id);
+  void affine_of_planes(const Layer& layer);
   void binary(const Layer& layer);
   // Masks that attention takes along are none of these.
   void fill(const Layer& layer);

@@ -31,7 +31,8 @@ enum class LayerKind : uint8_t {
   kOverRows,    // `reduction` of the last axis, which stays as 1
   kFunction,    // `body` of each number
   kLayerNorm,   // over the last axis
-  kRmsNorm,     // input / sqrt(mean(input^2) + eps) * scale over the last axis; no scale: 1
+  kRmsNorm,     // input / sqrt(mean(input^2) + eps) * scale over the last axis; no scale: 1. With
+                // `reduction` kNorm: input / max(sqrt(sum(input^2)), eps)
   kSoftmax,     // over the last axis
   kAttention,   // query, key, value, and perhaps a mask
   kFill,        // `fill` where the second input, of bools, is true

@@ -149,8 +149,46 @@ class RmsNormFinder final : public NormFinder {
     dead_.push_back(norm->output);
     layer.kind = LayerKind::kRmsNorm;
     layer.eps = norm->eps;
+    layer.reduction = norm->reduction;
     layer.inputs = norm->inputs;
     layer.shift.clear();
+  }
+};
+
+// x / max(the length of x, eps), as torch.nn.functional.normalize has it, or x / its length, over
+// the last axis.
+class UnitLengthFinder final : private FormulaFinder {
+ public:
+  using FormulaFinder::FormulaFinder;
+
+  void run() {
+    for (Layer& layer : net_.layers)
+      if (is_product(&layer)) match(layer);
+    remove_dead();
+  }
+
+ private:
+  void match(Layer& product) {
+    const int x = product.inputs[0];
+    const Layer* inverse = inner(product.inputs[1], LayerKind::kFunction);
+    if (inverse == nullptr || inverse->body != Body::kReciprocal) return;
+    std::vector<int> steps{inverse->output};
+    const Layer* least = inner(inverse->inputs[0], LayerKind::kActivate);
+    const bool is_bound = least != nullptr && least->activation.function == Function::kClip &&
+                          least->activation.alpha >= 0 && std::isinf(least->activation.beta);
+    if (least != nullptr && !is_bound) return;
+    if (is_bound) steps.push_back(least->output);
+    const Layer* length =
+        inner(is_bound ? least->inputs[0] : inverse->inputs[0], LayerKind::kOverRows);
+    if (length == nullptr || length->reduction != Reduction::kNorm || length->inputs[0] != x)
+      return;
+    steps.push_back(length->output);
+    dead_.insert(dead_.end(), steps.begin(), steps.end());
+    product.kind = LayerKind::kRmsNorm;
+    product.reduction = Reduction::kNorm;
+    product.eps = is_bound ? static_cast<double>(least->activation.alpha) : 0;
+    product.inputs = {x};
+    --net_.values[static_cast<size_t>(x)].uses;  // The length read it, too.
   }
 };
 
@@ -403,6 +441,7 @@ void recognize(LayerNet& net) {
   GateFinder(net).run();
   GeluFinder(net).run();
   LayerNormFinder(net).run();  // Holds the other's formula, of what is left without the mean.
+  UnitLengthFinder(net).run();
   RmsNormFinder(net).run();
   MeanSquareFinder(net).run();
   FactorMover(net).run();

@@ -2,8 +2,10 @@
 //
 // softmax(scale * q k^T + masks) v: scale and masks in any order or absent, a mask added or filled
 // in (a bias of positions and what hides later keys), over matrices of any number of batch
-// dimensions, which may be joined for the products and parted for what stands between them.
+// dimensions, which may be joined for the products and parted for what stands between them. A
+// factor of each head (as Swin Transformer V2's cosine attention has) goes to its queries.
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "tierup/kernels/attention/attention_floats.h"
@@ -34,8 +36,9 @@ class AttentionFinder : private FormulaFinder {
   struct Scores {
     const Layer* product = nullptr;
     double scale = 1;
-    std::vector<Mask> masks;  // From the last to the first.
-    IntVector shape;          // [batch, heads, queries, keys].
+    const Layer* factors = nullptr;  // Of each head, before all masks.
+    std::vector<Mask> masks;         // From the last to the first.
+    IntVector shape;                 // [batch, heads, queries, keys].
   };
 
   const IntVector& sizes(int id) const { return net_.values[static_cast<size_t>(id)].sizes; }
@@ -61,6 +64,15 @@ class AttentionFinder : private FormulaFinder {
                         layer.activation.function == Function::kLinear &&
                         layer.activation.beta == 0;
     return scales ? std::optional<double>(layer.activation.alpha) : std::nullopt;
+  }
+
+  // One for each head, that moves no query out of the range of normal numbers unless it stands
+  // close to its ends: overflows there become NaNs of the softmax, which are noticed.
+  bool scales_heads(const Layer& layer) const {
+    constexpr float kLeast = 0x1p-32F;
+    return layer.kind == LayerKind::kAffine && layer.axis == 1 && sizes(layer.output).size() == 4 &&
+           !shifts(layer) &&
+           std::ranges::all_of(layer.scale, [](float x) { return std::abs(x) >= kLeast; });
   }
 
   void match(Layer& layer) {
@@ -92,16 +104,33 @@ class AttentionFinder : private FormulaFinder {
         id = layer->inputs[0];
         continue;
       }
+      if (found.factors != nullptr) return false;
+      if (scales_heads(*layer)) {
+        found.factors = layer;
+        id = layer->inputs[0];
+        continue;
+      }
       const bool sums = layer->kind == LayerKind::kBinary && !layer->multiplies;
+      const size_t side = sums && !leads_to_product(layer->inputs[0]) ? 1 : 0;
+      if (sums && is_last_mask(found, layer->inputs[1 - side], sizes(id))) {
+        found.masks.back().scale += found.scale;
+        id = layer->inputs[side];
+        continue;
+      }
       if (found.masks.size() == kMostAttentionMasks || !(sums || layer->kind == LayerKind::kFill))
         return false;
-      const size_t side = sums && !leads_to_product(layer->inputs[0]) ? 1 : 0;
       Mask mask{layer->inputs[1 - side], found.scale, {}, sizes(id)};
       mask.use.fills = !sums;
       mask.use.fill = layer->fill * found.scale;
       found.masks.push_back(std::move(mask));
       id = layer->inputs[side];
     }
+  }
+  // Added once more.
+  static bool is_last_mask(const Scores& found, int id, const IntVector& shape) {
+    if (found.masks.empty()) return false;
+    const Mask& last = found.masks.back();
+    return !last.use.fills && last.id == id && last.shape == shape;
   }
   bool leads_to_product(int id) const {
     std::vector<int> passed;
@@ -111,7 +140,8 @@ class AttentionFinder : private FormulaFinder {
       if (layer == nullptr) return false;
       if (layer->kind == LayerKind::kBatchGemm) return true;
       const bool sums = layer->kind == LayerKind::kBinary && !layer->multiplies;
-      if (!factor_of(*layer) && layer->kind != LayerKind::kFill && !sums) return false;
+      const bool scales = factor_of(*layer) || scales_heads(*layer);
+      if (!scales && layer->kind != LayerKind::kFill && !sums) return false;
       if (sums && leads_to_product(layer->inputs[1])) return true;
       id = layer->inputs[0];
     }
@@ -129,6 +159,7 @@ class AttentionFinder : private FormulaFinder {
       return four;
     };
     scores.shape = with_batch(scores.masks.empty() ? weights : scores.masks.back().shape);
+    if (scores.factors != nullptr && sizes(scores.factors->output) != scores.shape) return false;
     return scores.shape.size() == 4 && std::ranges::all_of(scores.masks, [&](Mask& mask) {
              return with_batch(mask.shape) == scores.shape && spreads_over(mask);
            });
@@ -219,7 +250,14 @@ class AttentionFinder : private FormulaFinder {
   }
 
   void put_attention(Layer& layer, const Scores& scores) {
-    const int query = in_shape(layer, scores.product->inputs[0], scores.shape);
+    int query = in_shape(layer, scores.product->inputs[0], scores.shape);
+    if (scores.factors != nullptr) {
+      Layer& scaled = make(layer, LayerKind::kAffine, {query}, sizes(query));
+      scaled.axis = 1;
+      scaled.scale = scores.factors->scale;
+      scaled.shift.assign(scaled.scale.size(), 0);
+      query = scaled.output;
+    }
     const int key = turned_back(layer, in_shape(layer, scores.product->inputs[1], scores.shape));
     const int value = in_shape(layer, layer.inputs[1], scores.shape);
     std::vector<int> inputs{query, key, value};

@@ -1,12 +1,20 @@
 // Element-wise operators and pools; see resolver.h.
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <limits>
+#include <ranges>
 
 #include "tierup/kernels/memory/copy.h"
 #include "tierup/kernels/net/resolver.h"
 #include "tierup/kernels/shape/view.h"
 
 namespace tierup::kernels::net {
+namespace {
+
+constexpr size_t kNoArgument = SIZE_MAX;
+
+}  // namespace
 
 Resolver::Resolver(const Program& program, std::span<const IValue> inputs) : program_(program) {
   known_.resize(static_cast<size_t>(program.value_count));
@@ -101,7 +109,9 @@ bool Resolver::visit() {
       return activate({Function::kRelu, static_cast<float>(number(1, 0.01))});
     case OpKind::kPrelu: return prelu();
     case OpKind::kElu: return elu();
-    case OpKind::kClamp: return clamp();
+    case OpKind::kClamp: return clamp(1, 2);
+    case OpKind::kClampMin: return clamp(1, kNoArgument);
+    case OpKind::kClampMax: return clamp(kNoArgument, 1);
     case OpKind::kSoftmax: return softmax();
     case OpKind::kAdd: return binary(false);
     case OpKind::kSub: return subtract();
@@ -150,7 +160,11 @@ bool Resolver::visit() {
     case OpKind::kSlice: return slice_of();
     case OpKind::kRoll: return roll();
     case OpKind::kSelect: return select();
-    case OpKind::kExpand: return expand();
+    case OpKind::kExpand: return expand(ints(1));
+    case OpKind::kExpandAs: {
+      const IntSpan like = sizes(value(1));
+      return expand(IntVector(like.begin(), like.end()));
+    }
     case OpKind::kContiguous: return (plain(1).is_none() || number_int(1) == 0) && set(value(0));
     case OpKind::kTo:
       return is_float_code(plain(1)) && !flag(3) && plain(4).is_none() && set(value(0));
@@ -223,12 +237,12 @@ bool Resolver::elu() {
   return activate({Function::kElu, static_cast<float>(number(1, 1))});
 }
 
-bool Resolver::clamp() {
+bool Resolver::clamp(size_t low, size_t high) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  for (const size_t i : {size_t{1}, size_t{2}})
+  for (const size_t i : {low, high})
     if (!plain(i).is_number() && !plain(i).is_none()) return false;
-  return activate({Function::kClip, static_cast<float>(number(1, -kInfinity)),
-                   static_cast<float>(number(2, kInfinity))});
+  return activate({Function::kClip, static_cast<float>(number(low, -kInfinity)),
+                   static_cast<float>(number(high, kInfinity))});
 }
 
 bool Resolver::softmax() {
@@ -337,8 +351,10 @@ bool Resolver::reverse_subtract() {
 bool Resolver::divide() {
   if (is_value(1)) {
     if (!is_value(0) || !is_float(value(1))) return false;
-    Layer& inverse = add(LayerKind::kFunction, {value(1)},
-                         IntVector(net_.values[static_cast<size_t>(value(1))].sizes));
+    const bool spreads = numel_of(sizes(value(0))) >= numel_of(sizes(value(1)));
+    const int divisor = spreads ? before_repeats(value(1)) : value(1);
+    Layer& inverse = add(LayerKind::kFunction, {divisor},
+                         IntVector(net_.values[static_cast<size_t>(divisor)].sizes));
     inverse.body = Body::kReciprocal;
     const int by = inverse.output;
     return set(combine(value(0), by, true));
@@ -351,8 +367,25 @@ bool Resolver::divide() {
   return with_constant(value(0), IValue(1 / other.to_scalar().to_double()), true);
 }
 
+int Resolver::before_repeats(int id) const {
+  for (auto layer = net_.layers.rbegin(); layer != net_.layers.rend(); ++layer) {
+    if (layer->output != id) continue;
+    if (layer->kind != LayerKind::kRepeat) return id;
+    id = layer->inputs[0];
+  }
+  return id;
+}
+
+// Of a whole operand and a repeated one: what was repeated is broadcast.
 int Resolver::combine(int a, int b, bool multiplies) {
   const IntVector out = broadcast_shapes(sizes(a), sizes(b));
+  if (std::ranges::equal(sizes(a), sizes(b))) {
+    if (const int once = before_repeats(b); once != b) {
+      b = once;
+    } else {
+      a = before_repeats(a);
+    }
+  }
   if (!std::equal(out.begin(), out.end(), sizes(a).begin(), sizes(a).end())) std::swap(a, b);
   require_compiled(std::equal(out.begin(), out.end(), sizes(a).begin(), sizes(a).end()),
                    NetRefusal::kBothBroadcast);
@@ -406,10 +439,16 @@ bool Resolver::activate_value(int input, Activation activation) {
 }
 
 void Resolver::count_uses() {
-  for (const Layer& layer : net_.layers) {
-    for (const int input : layer.inputs) ++net_.values[static_cast<size_t>(input)].uses;
+  const auto uses = [&](int id) -> int& { return net_.values[static_cast<size_t>(id)].uses; };
+  for (const int output : net_.outputs) ++uses(output);
+  std::vector<Layer> read;
+  for (Layer& layer : std::ranges::reverse_view(net_.layers)) {
+    if (uses(layer.output) == 0) continue;
+    for (const int input : layer.inputs) ++uses(input);
+    read.push_back(std::move(layer));
   }
-  for (const int output : net_.outputs) ++net_.values[static_cast<size_t>(output)].uses;
+  std::ranges::reverse(read);
+  net_.layers = std::move(read);
 }
 
 LayerNet resolve(const Program& program, std::span<const IValue> inputs) {

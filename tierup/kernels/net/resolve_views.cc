@@ -167,9 +167,8 @@ bool Resolver::glu() {
   return set(layer.output);
 }
 
-bool Resolver::expand() {
+bool Resolver::expand(IntVector wanted) {
   int input = value(0);
-  IntVector wanted = ints(1);
   IntVector in(sizes(input).begin(), sizes(input).end());
   if (wanted.size() < in.size()) return false;
   if (wanted.size() > in.size()) {

@@ -136,7 +136,8 @@ class Resolver {
   static bool is_float_code(const IValue& dtype);
   bool prelu();
   bool elu();
-  bool clamp();
+  // Between these arguments; the first may be none, the second too.
+  bool clamp(size_t low, size_t high);
   bool softmax();
   bool binary(bool multiplies);
   bool subtract();
@@ -145,6 +146,8 @@ class Resolver {
   // The constant times a number.
   static Tensor scaled(const Tensor& tensor, float factor);
   int combine(int a, int b, bool multiplies);
+  // The value before entries of it were repeated.
+  int before_repeats(int id) const;
   bool with_constant(int input, const IValue& other, bool multiplies);
   int activated(int input, Activation activation);
   bool activate_value(int input, Activation activation);
@@ -197,7 +200,7 @@ class Resolver {
   bool slice_of();
   // Of a constant, which is another one.
   bool constant_view();
-  bool expand();
+  bool expand(IntVector wanted);
   // The one entry of a dimension, `count` times.
   int repeat_entry(int input, size_t axis, int64_t count);
   bool view(IntVector wanted);

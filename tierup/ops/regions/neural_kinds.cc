@@ -57,6 +57,8 @@ uint32_t constant_arguments(OpKind kind) {
     case OpKind::kChannelShuffle:
     case OpKind::kCat:
     case OpKind::kLeakyRelu:
+    case OpKind::kClampMin:
+    case OpKind::kClampMax:
     case OpKind::kPrelu:
     case OpKind::kPower:
     case OpKind::kGelu: return bits({1});

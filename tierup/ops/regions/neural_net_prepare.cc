@@ -61,8 +61,8 @@ double relative_error(const Tensor& wanted, const Tensor& found) {
 // Views that show a part of another's memory.
 bool may_leave_gaps(net::OpKind kind) {
   using Kind = net::OpKind;
-  static constexpr Kind kKinds[] = {Kind::kSlice, Kind::kSelect, Kind::kSplit,
-                                    Kind::kChunk, Kind::kUnbind, Kind::kExpand};
+  static constexpr Kind kKinds[] = {Kind::kSlice,  Kind::kSelect, Kind::kSplit,   Kind::kChunk,
+                                    Kind::kUnbind, Kind::kExpand, Kind::kExpandAs};
   return std::ranges::find(kKinds, kind) != std::end(kKinds);
 }
 

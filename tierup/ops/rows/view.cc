@@ -144,7 +144,7 @@ constexpr OpRow kRows[] = {
     {"aten::expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)",
      boxed_lazy<&k::expand>, ir::kNoEffect, &shapes::expand, facts(Role::kExpand, OpKind::kExpand)},
     {"aten::expand_as(Tensor(a) self, Tensor other) -> Tensor(a)", boxed_lazy<&k::expand_as>,
-     ir::kNoEffect, &shapes::other},
+     ir::kNoEffect, &shapes::other, facts(OpKind::kExpandAs)},
     {"aten::broadcast_to(Tensor(a) self, SymInt[] size) -> Tensor(a)", boxed_lazy<&k::broadcast_to>,
      ir::kNoEffect, &shapes::expand},
     {"aten::broadcast_tensors(Tensor[] tensors) -> Tensor[]", boxed_lazy<&k::broadcast_tensors>},
