@@ -376,6 +376,13 @@ int Resolver::before_repeats(int id) const {
   return id;
 }
 
+// What two operands span is left to others where it would be the largest value so far: a fused
+// group has no need of it in memory.
+bool Resolver::is_no_larger(IntSpan out) const {
+  return std::ranges::any_of(
+      net_.values, [&](const Value& value) { return numel_of(value.sizes) >= numel_of(out); });
+}
+
 // Of a whole operand and a repeated one: what was repeated is broadcast.
 int Resolver::combine(int a, int b, bool multiplies) {
   const IntVector out = broadcast_shapes(sizes(a), sizes(b));
@@ -386,9 +393,11 @@ int Resolver::combine(int a, int b, bool multiplies) {
       a = before_repeats(a);
     }
   }
-  if (!std::equal(out.begin(), out.end(), sizes(a).begin(), sizes(a).end())) std::swap(a, b);
-  require_compiled(std::equal(out.begin(), out.end(), sizes(a).begin(), sizes(a).end()),
-                   NetRefusal::kBothBroadcast);
+  if (numel_of(sizes(a)) < numel_of(sizes(b)) || sizes(a).size() < out.size()) std::swap(a, b);
+  if (!std::ranges::equal(out, sizes(a))) {
+    require_compiled(is_no_larger(out), NetRefusal::kBothBroadcast);
+    a = expanded(a, out);
+  }
   Layer& layer = add(LayerKind::kBinary, {a, b}, out);
   layer.multiplies = multiplies;
   return layer.output;

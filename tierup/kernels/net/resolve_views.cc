@@ -167,21 +167,25 @@ bool Resolver::glu() {
   return set(layer.output);
 }
 
-bool Resolver::expand(IntVector wanted) {
-  int input = value(0);
+int Resolver::expanded(int input, const IntVector& wanted) {
   IntVector in(sizes(input).begin(), sizes(input).end());
-  if (wanted.size() < in.size()) return false;
+  if (wanted.size() < in.size()) return -1;
   if (wanted.size() > in.size()) {
     in.insert(in.begin(), wanted.size() - in.size(), 1);
     input = add(LayerKind::kView, {input}, in).output;
   }
   for (size_t d = 0; d < in.size(); ++d) {
     if (wanted[d] == -1 || wanted[d] == in[d]) continue;
-    if (in[d] != 1 || wanted[d] < 1) return false;
+    if (in[d] != 1 || wanted[d] < 1) return -1;
     input = repeat_entry(input, d, wanted[d]);
     in[d] = wanted[d];
   }
-  return set(input);
+  return input;
+}
+
+bool Resolver::expand(const IntVector& wanted) {
+  const int whole = expanded(value(0), wanted);
+  return whole >= 0 && set(whole);
 }
 
 int Resolver::repeat_entry(int input, size_t axis, int64_t count) {

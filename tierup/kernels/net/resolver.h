@@ -146,6 +146,7 @@ class Resolver {
   // The constant times a number.
   static Tensor scaled(const Tensor& tensor, float factor);
   int combine(int a, int b, bool multiplies);
+  bool is_no_larger(IntSpan out) const;
   // The value before entries of it were repeated.
   int before_repeats(int id) const;
   bool with_constant(int input, const IValue& other, bool multiplies);
@@ -200,7 +201,9 @@ class Resolver {
   bool slice_of();
   // Of a constant, which is another one.
   bool constant_view();
-  bool expand(IntVector wanted);
+  // The value with these sizes, -1 for those of its own; -1 if it has others.
+  int expanded(int input, const IntVector& wanted);
+  bool expand(const IntVector& wanted);
   // The one entry of a dimension, `count` times.
   int repeat_entry(int input, size_t axis, int64_t count);
   bool view(IntVector wanted);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -12,9 +13,9 @@
 namespace tierup::kernels::net {
 namespace {
 
-class SwishOn : public OnInstructionSet {};
+class StepsOn : public OnInstructionSet {};
 
-TEST_P(SwishOn, IsWithinAFewUnitsOfTheLastPlace) {
+TEST_P(StepsOn, IsWithinAFewUnitsOfTheLastPlace) {
   std::vector<float> x;
   for (float v = -86; v < 120; v += 0.00137F) x.push_back(v);
   for (float v = 1e-30F; v < 1; v *= 1.01F) {
@@ -29,7 +30,7 @@ TEST_P(SwishOn, IsWithinAFewUnitsOfTheLastPlace) {
   }
 }
 
-TEST_P(SwishOn, KeepsWhatIsNoOrdinaryNumber) {
+TEST_P(StepsOn, KeepsWhatIsNoOrdinaryNumber) {
   const float infinity = std::numeric_limits<float>::infinity();
   const std::vector<float> x{std::nanf(""), infinity, -infinity, 0.0F,   -0.0F,
                              1e-42F,        -1e-42F,  3e38F,     -3e38F, -100};
@@ -47,7 +48,7 @@ TEST_P(SwishOn, KeepsWhatIsNoOrdinaryNumber) {
   EXPECT_NEAR(y[9], 0, 1e-36);
 }
 
-TEST_P(SwishOn, TakesAnyCountAndAnyThreads) {
+TEST_P(StepsOn, TakesAnyCountAndAnyThreads) {
   for (const int64_t count : {1, 15, 17, 8192, 8193, 50001}) {
     for (const int threads : {1, 2, 3}) {
       const ThreadCountScope scope(threads);
@@ -59,7 +60,36 @@ TEST_P(SwishOn, TakesAnyCountAndAnyThreads) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(EachInstructionSet, SwishOn,
+// The step GeluErf on one number.
+float gelu_of(float x) {
+  float y = 0;
+  step_loops().apply({StoreStep::Kind::kGeluErf}, &x, 1, &y);
+  return y;
+}
+
+TEST_P(StepsOn, GeluIsAsCloseAsFloatsAddedToOneAllow) {
+  for (float x = -30; x < 30; x += 0.00137F) {
+    const double wanted = 0.5 * x * std::erfc(-x / std::sqrt(2.0));
+    ASSERT_NEAR(gelu_of(x), wanted, 2e-7 * std::max(1.0F, std::abs(x))) << x;
+  }
+  for (float x = 1e-30F; x < 1e-3F; x *= 1.1F) {
+    ASSERT_NEAR(gelu_of(x), x / 2, 5e-4F * x);
+    ASSERT_NEAR(gelu_of(-x), -x / 2, 5e-4F * x);
+  }
+}
+
+TEST_P(StepsOn, GeluKeepsWhatIsNoOrdinaryNumber) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  EXPECT_TRUE(std::isnan(gelu_of(std::nanf(""))));
+  EXPECT_EQ(gelu_of(infinity), infinity);
+  EXPECT_TRUE(std::isnan(gelu_of(-infinity)));
+  for (const float far : {5.6F, 100.0F, 1e20F, 3e38F}) {
+    EXPECT_EQ(gelu_of(far), far);
+    EXPECT_EQ(gelu_of(-far), 0);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(EachInstructionSet, StepsOn,
                          ::testing::Values(InstructionSet::kBase, InstructionSet::kAvx2,
                                            InstructionSet::kAvx512));
 

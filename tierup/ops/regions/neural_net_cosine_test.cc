@@ -155,6 +155,25 @@ TEST_P(NetOfUnitVectors, a_repeated_operand_is_broadcast) {
   }
 }
 
+// As FocalNet's modulation has it: a number for each channel by one for each point.
+TEST_P(NetOfUnitVectors, an_outer_product_no_larger_than_other_values_is_taken) {
+  const ThreadCountScope threads(2);
+  for (const char* name : {"aten::add.Tensor", "aten::mul.Tensor"}) {
+    for (const bool points_first : {false, true}) {
+      Line line;
+      const auto mean = [&](IntVector dims) {
+        return line.add("aten::mean.dim", {L::v(0), L::c(ints(dims)), L::c(true), L::c(IValue())});
+      };
+      std::vector<net::Arg> args{L::v(mean({2, 3})), L::v(mean({1}))};
+      if (points_first) std::swap(args[0], args[1]);
+      if (std::string(name) == "aten::add.Tensor") args.push_back(L::c(1));
+      const int outer = line.add(name, args);
+      const int out = line.add("aten::add.Tensor", {L::v(0), L::v(outer), L::c(1)});
+      expect_same_thrice(*line.make({out}), numbers({2, 6, 5, 7}, 1));
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Sets, NetOfUnitVectors,
                          ::testing::Values(InstructionSet::kBase, InstructionSet::kAvx2,
                                            InstructionSet::kAvx512));
