@@ -305,6 +305,11 @@ Tensor index(const Tensor& self, const std::vector<Tensor>& indices) {
   require(!indices.empty(), ErrorCode::kInvalidArgument, "at least one index must be provided");
   Tensor source;
   Plan plan = plan_for(self, indices, source);
+  // Number by number, what is read more than once is put in order first.
+  if (!is_dense_block(plan) && plan.before * plan.count * plan.after > source.numel()) {
+    source = contiguous(source);
+    plan = make_plan(source, plan.indices);
+  }
   // Indices are checked even where nothing is read.
   if (plan.before != 1 || plan.after == 0) fill_offsets(plan);
   Tensor out = Tensor::empty(plan.shape, self.dtype());

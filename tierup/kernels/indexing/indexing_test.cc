@@ -160,6 +160,23 @@ TEST(Index, TakesManyElementsByTwoIndices) {
   EXPECT_THROW(index(counted({5, 3, 0}), {longs(first), beside}), Error);
 }
 
+// Of few and of many index elements: the table is put in order for the many.
+TEST(Index, TakesRowsOfTablesThatLieTurned) {
+  const Tensor turned = transpose(counted({3, 2, 5}), 1, 2);  // [3, 5, 2]
+  const Tensor dense = contiguous(turned);
+  for (const int64_t count : {1, 3, 40}) {
+    Longs rows;
+    for (int64_t i = 0; i < count; ++i) rows.push_back(i * 7 % 5 - (i % 2 == 0 ? 0 : 5));
+    const Longs images(rows.size(), 1);
+    for (const std::vector<Tensor>& at : {std::vector<Tensor>{Tensor(), longs(rows)},
+                                          {longs(images), longs(rows)},
+                                          {longs(images), Tensor(), longs(images)}}) {
+      EXPECT_EQ(values_of<float>(index(turned, at)), values_of<float>(index(dense, at))) << count;
+    }
+    EXPECT_THROW(index(turned, {Tensor(), longs(Longs(rows.size(), 5))}), Error);
+  }
+}
+
 TEST(Index, WhatIsNotZeroInAMaskIsTrue) {
   const Tensor x = counted({4});
   const std::vector<Tensor> all = {longs({0, 1, 2, 3})};
