@@ -68,8 +68,8 @@ std::optional<int64_t> numbers_between(const memory::desc& given, IntSpan sizes)
 void Emitter::affine(const Layer& layer) {
   const IntVector& sizes = value(layer.output).sizes;
   const bool is_last = layer.axis + 1 == sizes.size();
-  if (!is_last && lies_by_planes(layer.inputs[0])) return affine_of_planes(layer);
-  require(is_last || layer.axis == 1, ErrorCode::kUnsupported, "a factor along another dimension");
+  if (!is_last && (layer.axis != 1 || lies_by_planes(layer.inputs[0])))
+    return affine_of_planes(layer);
   const BufferLayout source =
       place_in(layer.inputs[0], is_last ? row_major(sizes) : channels_last(sizes));
   const FinishedRows finish = finished_rows(layer, source);
@@ -92,12 +92,13 @@ void Emitter::affine(const Layer& layer) {
   settle(layer.output, finish.target);
 }
 
-// Neither with channels innermost nor in blocks of them.
+// Neither with channels innermost nor in blocks of them; planes that fill a vector.
 bool Emitter::lies_by_planes(int id) {
+  constexpr int64_t kFewestPoints = 16;
   const IntVector& sizes = value(id).sizes;
   const memory::desc layout = any_place(id).layout;
-  if (same_layout(layout, row_major(sizes))) return true;
-  return is_plain(layout) && !same_layout(layout, channels_last(sizes));
+  return numel_of(sizes) >= sizes[0] * sizes[1] * kFewestPoints && is_plain(layout) &&
+         !same_layout(layout, channels_last(sizes));
 }
 
 void Emitter::affine_of_planes(const Layer& layer) {

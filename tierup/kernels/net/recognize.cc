@@ -175,7 +175,8 @@ class UnitLengthFinder final : private FormulaFinder {
     std::vector<int> steps{inverse->output};
     const Layer* least = inner(inverse->inputs[0], LayerKind::kActivate);
     const bool is_bound = least != nullptr && least->activation.function == Function::kClip &&
-                          least->activation.alpha >= 0 && std::isinf(least->activation.beta);
+                          least->activation.alpha >= 0 && least->activation.beta > 0 &&
+                          std::isinf(least->activation.beta);
     if (least != nullptr && !is_bound) return;
     if (is_bound) steps.push_back(least->output);
     const Layer* length =

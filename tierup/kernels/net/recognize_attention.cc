@@ -28,9 +28,10 @@ class AttentionFinder : private FormulaFinder {
  private:
   struct Mask {
     int id;
-    double scale;  // Of what was done to the sum with it.
+    double scale;  // Of what was done to the sum with it; of all sums.
     LayerMask use;
     IntVector shape;  // Of the scores where it is met.
+    int repeats = 0;  // It is added so many times more.
   };
   // What stands between the weights and the product of queries and keys.
   struct Scores {
@@ -66,13 +67,15 @@ class AttentionFinder : private FormulaFinder {
     return scales ? std::optional<double>(layer.activation.alpha) : std::nullopt;
   }
 
-  // One for each head, that moves no query out of the range of normal numbers unless it stands
-  // close to its ends: overflows there become NaNs of the softmax, which are noticed.
+  // One for each head, that moves no query out of the range of normal numbers unless that stands at
+  // an end of it.
   bool scales_heads(const Layer& layer) const {
     constexpr float kLeast = 0x1p-32F;
+    constexpr float kMost = 0x1p32F;
     return layer.kind == LayerKind::kAffine && layer.axis == 1 && sizes(layer.output).size() == 4 &&
-           !shifts(layer) &&
-           std::ranges::all_of(layer.scale, [](float x) { return std::abs(x) >= kLeast; });
+           !shifts(layer) && std::ranges::all_of(layer.scale, [](float x) {
+             return std::abs(x) >= kLeast && std::abs(x) <= kMost;
+           });
   }
 
   void match(Layer& layer) {
@@ -114,12 +117,13 @@ class AttentionFinder : private FormulaFinder {
       const size_t side = sums && !leads_to_product(layer->inputs[0]) ? 1 : 0;
       if (sums && is_last_mask(found, layer->inputs[1 - side], sizes(id))) {
         found.masks.back().scale += found.scale;
+        ++found.masks.back().repeats;
         id = layer->inputs[side];
         continue;
       }
       if (found.masks.size() == kMostAttentionMasks || !(sums || layer->kind == LayerKind::kFill))
         return false;
-      Mask mask{layer->inputs[1 - side], found.scale, {}, sizes(id)};
+      Mask mask{layer->inputs[1 - side], found.scale, {}, sizes(id), 0};
       mask.use.fills = !sums;
       mask.use.fill = layer->fill * found.scale;
       found.masks.push_back(std::move(mask));
@@ -265,6 +269,7 @@ class AttentionFinder : private FormulaFinder {
     for (auto mask = scores.masks.rbegin(); mask != scores.masks.rend(); ++mask) {
       inputs.push_back(mask_input(layer, *mask));
       masks.push_back(mask->use);
+      net_.values[static_cast<size_t>(mask->id)].uses -= mask->repeats;
     }
     const IntVector wanted{scores.shape[0], scores.shape[1], scores.shape[2], sizes(value).back()};
     const bool is_shaped = sizes(layer.output) == wanted;

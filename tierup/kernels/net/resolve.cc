@@ -10,12 +10,6 @@
 #include "tierup/kernels/shape/view.h"
 
 namespace tierup::kernels::net {
-namespace {
-
-constexpr size_t kNoArgument = SIZE_MAX;
-
-}  // namespace
-
 Resolver::Resolver(const Program& program, std::span<const IValue> inputs) : program_(program) {
   known_.resize(static_cast<size_t>(program.value_count));
   ids_.assign(static_cast<size_t>(program.value_count), -1);
@@ -161,10 +155,7 @@ bool Resolver::visit() {
     case OpKind::kRoll: return roll();
     case OpKind::kSelect: return select();
     case OpKind::kExpand: return expand(ints(1));
-    case OpKind::kExpandAs: {
-      const IntSpan like = sizes(value(1));
-      return expand(IntVector(like.begin(), like.end()));
-    }
+    case OpKind::kExpandAs: return expand_as();
     case OpKind::kContiguous: return (plain(1).is_none() || number_int(1) == 0) && set(value(0));
     case OpKind::kTo:
       return is_float_code(plain(1)) && !flag(3) && plain(4).is_none() && set(value(0));
@@ -351,8 +342,10 @@ bool Resolver::reverse_subtract() {
 bool Resolver::divide() {
   if (is_value(1)) {
     if (!is_value(0) || !is_float(value(1))) return false;
-    const bool spreads = numel_of(sizes(value(0))) >= numel_of(sizes(value(1)));
-    const int divisor = spreads ? before_repeats(value(1)) : value(1);
+    const int once = before_repeats(value(1));
+    const bool spreads_alike = broadcast_shapes(sizes(value(0)), sizes(once)) ==
+                               broadcast_shapes(sizes(value(0)), sizes(value(1)));
+    const int divisor = spreads_alike ? once : value(1);
     Layer& inverse = add(LayerKind::kFunction, {divisor},
                          IntVector(net_.values[static_cast<size_t>(divisor)].sizes));
     inverse.body = Body::kReciprocal;
@@ -393,10 +386,12 @@ int Resolver::combine(int a, int b, bool multiplies) {
       a = before_repeats(a);
     }
   }
-  if (numel_of(sizes(a)) < numel_of(sizes(b)) || sizes(a).size() < out.size()) std::swap(a, b);
-  if (!std::ranges::equal(out, sizes(a))) {
+  const auto is_whole = [&](int id) { return std::ranges::equal(out, sizes(id)); };
+  if (!is_whole(a) && (is_whole(b) || numel_of(sizes(a)) < numel_of(sizes(b)))) std::swap(a, b);
+  if (!is_whole(a)) {
     require_compiled(is_no_larger(out), NetRefusal::kBothBroadcast);
     a = expanded(a, out);
+    require_compiled(a >= 0, NetRefusal::kNoElements);
   }
   Layer& layer = add(LayerKind::kBinary, {a, b}, out);
   layer.multiplies = multiplies;

@@ -183,6 +183,14 @@ int Resolver::expanded(int input, const IntVector& wanted) {
   return input;
 }
 
+// As a value or a constant.
+bool Resolver::expand_as() {
+  const Tensor like = constant(1);
+  if (!is_value(1) && !like.defined()) return false;
+  const IntSpan wanted = is_value(1) ? sizes(value(1)) : like.sizes();
+  return expand(IntVector(wanted.begin(), wanted.end()));
+}
+
 bool Resolver::expand(const IntVector& wanted) {
   const int whole = expanded(value(0), wanted);
   return whole >= 0 && set(whole);

@@ -136,7 +136,8 @@ class Resolver {
   static bool is_float_code(const IValue& dtype);
   bool prelu();
   bool elu();
-  // Between these arguments; the first may be none, the second too.
+  // Between the numbers of these arguments; kNoArgument, or one that is None: without that end.
+  static constexpr size_t kNoArgument = SIZE_MAX;
   bool clamp(size_t low, size_t high);
   bool softmax();
   bool binary(bool multiplies);
@@ -204,6 +205,7 @@ class Resolver {
   // The value with these sizes, -1 for those of its own; -1 if it has others.
   int expanded(int input, const IntVector& wanted);
   bool expand(const IntVector& wanted);
+  bool expand_as();
   // The one entry of a dimension, `count` times.
   int repeat_entry(int input, size_t axis, int64_t count);
   bool view(IntVector wanted);

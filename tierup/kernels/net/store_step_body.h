@@ -101,7 +101,8 @@ constexpr float kErfOverPlace[] = {0x1.753260p-2F, -0x1.74935ep-3F, 0x1.1516a4p-
                                    0x1.74713ep-9F, -0x1.e96e1cp-9F, 0x1.7f642ap-10F};
 
 // x (1 + erf(x / sqrt(2))) / 2: neither a division nor an exponential, which take longer than the
-// polynomial. NaN for -infinity, as the formula has it.
+// polynomial. Within 2e-7 of max(1, |x|): where 1 + erf is less than that, below -5, of the result
+// no place is sure, and from -5.5 on it is zero. NaN for -infinity, as the formula has it.
 inline LaneVector gelu_erf_lanes(LaneVector x) {
   const LaneVector v = within(x * 0.70710678118654752F, kErfEnd);
   const LaneVector t =
@@ -111,11 +112,11 @@ inline LaneVector gelu_erf_lanes(LaneVector x) {
   constexpr int kLast = std::size(kErfOverPlace) - 1;
   LaneVector even = kErfOverPlace[kLast] - LaneVector{};
   LaneVector odd = kErfOverPlace[kLast - 1] - LaneVector{};
-  for_each<kLast / 2>([&](auto i) TIERUP_INLINED {
+  for_each<kLast / 2 - 1>([&](auto i) TIERUP_INLINED {
     even = multiply_add(even, square, kErfOverPlace[kLast - 2 - 2 * i] - LaneVector{});
-    if constexpr (i + 1 < kLast / 2)
-      odd = multiply_add(odd, square, kErfOverPlace[kLast - 3 - 2 * i] - LaneVector{});
+    odd = multiply_add(odd, square, kErfOverPlace[kLast - 3 - 2 * i] - LaneVector{});
   });
+  even = multiply_add(even, square, kErfOverPlace[0] - LaneVector{});
   const LaneVector half = x * 0.5F;
   return multiply_add(half, within(v * multiply_add(odd, t, even), 1), half);
 }

@@ -7,6 +7,7 @@
 
 #include "tierup/base/parallel.h"
 #include "tierup/kernels/net/layers.h"
+#include "tierup/kernels/shape/view.h"
 #include "tierup/kernels/simd/instruction_set_fixture.h"
 #include "tierup/ops/regions/neural_net_fixture.h"
 
@@ -120,8 +121,8 @@ TEST_P(NetOfUnitVectors, lengths_that_are_bounded_from_above_stay_written_out) {
 
 TEST_P(NetOfUnitVectors, factors_of_planes_are_met_as_they_lie) {
   const ThreadCountScope threads(2);
-  for (const IntVector& sizes :
-       {IntVector{2, 5, 9, 7}, IntVector{3, 2, 4100}, IntVector{4, 33, 1, 3}}) {
+  for (const IntVector& sizes : {IntVector{2, 5, 9, 7}, IntVector{3, 2, 4100},
+                                 IntVector{4, 33, 1, 3}, IntVector{4, 33, 20, 20}}) {
     SCOPED_TRACE(shape_string(sizes));
     const int64_t channels = sizes[1];
     IntVector one(sizes.size() - 1, 1);
@@ -171,6 +172,62 @@ TEST_P(NetOfUnitVectors, an_outer_product_no_larger_than_other_values_is_taken) 
       const int out = line.add("aten::add.Tensor", {L::v(0), L::v(outer), L::c(1)});
       expect_same_thrice(*line.make({out}), numbers({2, 6, 5, 7}, 1));
     }
+  }
+}
+
+// Of rows of images that a convolution gives with channels innermost.
+TEST_P(NetOfUnitVectors, factors_along_another_axis_are_met) {
+  Line line;
+  const int y = line.convolution(0, numbers({16, 3, 3, 3}, 1, 0.3F), numbers({16}, 2), 1, 1, 1, 1);
+  const int scaled = line.add("aten::mul.Tensor", {L::v(y), L::c(numbers({9, 1}, 3))});
+  expect_same_thrice(*line.make({line.add("aten::tanh", {L::v(scaled)})}),
+                     numbers({2, 3, 9, 7}, 4));
+}
+
+TEST_P(NetOfUnitVectors, an_operand_is_repeated_as_a_constant_is_large) {
+  Line line;
+  const int whole = line.add("aten::expand_as", {L::v(0), L::c(numbers({4, 6, 5}, 1))});
+  expect_same_thrice(*line.make({line.add("aten::tanh", {L::v(whole)})}), numbers({6, 1}, 2));
+}
+
+// The quotient is as large as the repeated divisor, which the dividend is not.
+TEST_P(NetOfUnitVectors, a_repeated_divisor_gives_the_quotient_its_sizes) {
+  struct Sizes {
+    IntVector dividend, divisor, repeated;
+  };
+  for (const Sizes& sizes : {Sizes{{8, 1}, {1, 1}, {1, 8}}, Sizes{{4, 6}, {1, 1, 1}, {3, 4, 1}}}) {
+    Line line;
+    const int divisor = line.input();
+    const int whole =
+        line.add("aten::expand", {L::v(divisor), L::c(ints(sizes.repeated)), L::c(false)});
+    const int out = line.add("aten::div.Tensor", {L::v(0), L::v(whole)});
+    const std::vector<IValue> inputs{numbers(sizes.dividend, 1), numbers(sizes.divisor, 2)};
+    try {
+      const net::LayerNet layers = net::resolve(line.program({out}), inputs);
+      const IntVector& found = layers.values[static_cast<size_t>(layers.outputs[0])].sizes;
+      EXPECT_EQ(shape_string(found),
+                shape_string(broadcast_shapes(sizes.dividend, sizes.repeated)));
+    } catch (const net::Refused& error) {
+      EXPECT_EQ(error.reason(), net::NetRefusal::kBothBroadcast);
+    }
+  }
+}
+
+TEST_P(NetOfUnitVectors, broadcast_operands_without_elements_are_refused) {
+  for (const bool first : {false, true}) {
+    Line line;
+    const int other = line.input();
+    std::vector<net::Arg> args{L::v(0), L::v(other), L::c(1)};
+    if (first) std::swap(args[0], args[1]);
+    const int out = line.add("aten::add.Tensor", args);
+    for (const IntVector& small : {IntVector{1, 5, 8}, IntVector{5, 8}, IntVector{0, 1, 8}}) {
+      const net::LayerNet layers = net::resolve(
+          line.program({out}), std::vector<IValue>{numbers({0, 5, 8}, 1), numbers(small, 2)});
+      EXPECT_EQ(layers.layers.size(), 1U);
+    }
+    EXPECT_THROW(net::resolve(line.program({out}),
+                              std::vector<IValue>{numbers({0, 5, 1}, 1), numbers({1, 1, 8}, 2)}),
+                 net::Refused);
   }
 }
 
