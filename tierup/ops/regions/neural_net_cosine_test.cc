@@ -108,6 +108,16 @@ TEST_P(NetOfUnitVectors, short_vectors_are_divided_by_the_least_length) {
   }
 }
 
+TEST_P(NetOfUnitVectors, factors_of_columns_go_into_the_same_layer) {
+  const std::vector<IValue> inputs{numbers({6, 11, 20}, 1)};
+  Line line;
+  const int out = line.add("aten::mul.Tensor", {L::v(unit(line, 0)), L::c(numbers({20}, 2))});
+  const net::LayerNet layers = recognized(line, out, inputs);
+  ASSERT_EQ(layers.layers.size(), 1U);
+  EXPECT_EQ(layers.layers[0].kind, LayerKind::kRmsNorm);
+  expect_same_thrice(*line.make({out}), inputs);
+}
+
 TEST_P(NetOfUnitVectors, lengths_that_are_bounded_from_above_stay_written_out) {
   const std::vector<IValue> inputs{numbers({6, 11, 20}, 1)};
   Line line;
