@@ -195,6 +195,14 @@ class Elements(nn.Module):
         return x.narrow(0, 0, count), x.new_full((count, 2), f.item()), count * 2, self.weight
 
 
+class Flags(nn.Module):
+    """Numbers chosen by an element that is a bool."""
+
+    def forward(self, x):
+        is_positive = (x > 0).all().item()
+        return x * torch.sym_ite(is_positive, 2, 3)
+
+
 class Batches(nn.Module):
     """vmap, in another, over a column, with what depends on no example; a scan that maps over none at its ends."""
 
@@ -243,6 +251,8 @@ def programs():
     yield "views", Views, simple(4), dynamic, [[simple(2), simple(3)]]
     counted = lambda n: ((torch.randn(4, 3), torch.tensor(n), torch.tensor(n + 0.5)), {})
     yield "elements", Elements, counted(3), None, [[counted(1), counted(4)]]
+    signed = lambda sign: ((torch.full((2, 3), sign),), {})
+    yield "flags", Flags, signed(1.0), None, [[signed(1.0), signed(-1.0)]]
     pairs = lambda n: ((torch.randn(4, 3), torch.randn(n, 3), torch.zeros(0, 2, dtype=torch.bool)), {})
     yield "batches", Batches, pairs(3), {"x": None, "y": {0: BATCH}, "flags": None}, [[pairs(3), pairs(5)]]
 

@@ -276,6 +276,16 @@ void GraphBuilder::add_operator(const NodeData& node, std::string_view target,
   bind_outputs(node, created->outputs(), graph, environment);
 }
 
+// What a tensor's item() gives is a number, though it may have been a bool.
+ir::Value* GraphBuilder::truth_of(ir::Value* condition) {
+  if (condition->type()->is(TypeKind::kBool)) return condition;
+  const std::array operands{condition, editor_.constant(int64_t{0}, Type::simple(TypeKind::kInt))};
+  const ops::Op* op = find_scalar_operator("aten::ne", operands);
+  require(op != nullptr, ErrorCode::kCorruptArchive, "the condition of sym_ite is {}",
+          condition->type()->to_string());
+  return editor_.create_op(*op, operands)->output();
+}
+
 void GraphBuilder::add_scalar_operator(const NodeData& node, const GraphData& graph,
                                        Environment& environment) {
   std::vector<ir::Value*> inputs;
@@ -287,7 +297,7 @@ void GraphBuilder::add_scalar_operator(const NodeData& node, const GraphData& gr
     return;
   }
   if (node.target == "torch.sym_ite" && inputs.size() == 3) {
-    ir::Node* choice = editor_.create(ir::NodeKind::kIf, {inputs[0]});
+    ir::Node* choice = editor_.create(ir::NodeKind::kIf, {truth_of(inputs[0])});
     for (size_t branch = 1; branch <= 2; ++branch) {
       editor_.add_return(editor_.add_block(choice), inputs[branch]);
     }

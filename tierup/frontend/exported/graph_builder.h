@@ -76,6 +76,7 @@ class GraphBuilder {
   const ops::Op& for_any_layout(const ops::Op& op, std::span<ir::Value* const> inputs) const;
   // Notes results whose memory may lie so.
   void note_layouts(const NodeData& node, const ir::Node& created, const GraphData& graph);
+  ir::Value* truth_of(ir::Value* condition);
   void add_scalar_operator(const NodeData& node, const GraphData& graph, Environment& environment);
   void add_trap(const NodeData& node, std::string name, std::string reason, const GraphData& graph,
                 Environment& environment);
