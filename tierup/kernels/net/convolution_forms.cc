@@ -4,7 +4,9 @@
 #include <utility>
 
 #include "tierup/base/machine.h"
+#include "tierup/base/parallel.h"
 #include "tierup/kernels/convolution/plane_convolution.h"
+#include "tierup/kernels/convolution/volume_convolution.h"
 
 namespace tierup::kernels::net {
 namespace {
@@ -166,6 +168,20 @@ bool ends_with_large_swish(const Layer& layer) {
 Layer without_swish(Layer layer) {
   layer.epilogue.pop_back();
   return layer;
+}
+
+bool can_convolve_as_planes(const ConvGeometry& g) {
+  return can_convolve_planes(g) || can_convolve_volumes(g);
+}
+
+void convolve_as_planes(const ConvGeometry& g, const float* input, const float* weight,
+                        const float* bias, float* output, const PlaneFinish& finish) {
+  if (can_convolve_planes(g)) return convolve_planes(g, input, weight, bias, output, finish);
+  convolve_volumes(g, input, weight, bias, output);
+  constexpr int64_t kNumbersOfBlock = 4096;
+  const int64_t count = g.batch * g.out_channels * g.out_points();
+  parallel_for(0, count, kNumbersOfBlock,
+               [&](int64_t begin, int64_t end) { finish(begin, end - begin); });
 }
 
 }  // namespace tierup::kernels::net

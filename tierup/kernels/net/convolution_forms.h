@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "tierup/kernels/convolution/plane_convolution.h"
 #include "tierup/kernels/net/layers.h"
 #include "tierup/kernels/net/panel_convolution.h"
 #include "tierup/kernels/net/weight_store.h"
@@ -38,6 +39,12 @@ std::vector<Algorithm> panels_and_onednn(int64_t out_channels);
 ConvGeometry part_to_try(ConvGeometry g);
 // Of a product: some rows and columns. Its weights come from memory if those of the whole do.
 PanelConvolution part_to_try(const PanelConvolution& product);
+
+// Whether tier 0's loops over planes, or over volumes as planes, take this geometry; and what they
+// do with it (plane_convolution.h).
+bool can_convolve_as_planes(const ConvGeometry& g);
+void convolve_as_planes(const ConvGeometry& g, const float* input, const float* weight,
+                        const float* bias, float* output, const PlaneFinish& finish);
 
 // The epilogue, if our own loops have all of it.
 std::optional<std::vector<StoreStep>> store_steps(const Layer& layer);

@@ -23,6 +23,78 @@ ConvGeometry convolution(int64_t batch, int64_t channels, int64_t side) {
   return g;
 }
 
+// Each number by the definition.
+std::vector<float> convolved(const ConvGeometry& g, const std::vector<float>& x,
+                             const std::vector<float>& w) {
+  const int64_t depth = g.in_channels / g.groups;
+  std::vector<float> out;
+  for (int64_t image = 0; image < g.batch; ++image) {
+    for (int64_t o = 0; o < g.out_channels; ++o) {
+      const int64_t first = o / (g.out_channels / g.groups) * depth;
+      for (int64_t point = 0; point < g.out_points(); ++point) {
+        const std::array<int64_t, 3> to{point / (g.out[1] * g.out[2]), point / g.out[2] % g.out[1],
+                                        point % g.out[2]};
+        double sum = 0;
+        for (int64_t c = 0; c < depth; ++c) {
+          for (int64_t k = 0; k < g.kernel_points(); ++k) {
+            const std::array<int64_t, 3> tap{k / (g.kernel[1] * g.kernel[2]),
+                                             k / g.kernel[2] % g.kernel[1], k % g.kernel[2]};
+            int64_t at = 0;
+            bool is_inside = true;
+            for (size_t d = 0; d < 3; ++d) {
+              const int64_t from = to[d] * g.stride[d] - g.padding[d] + tap[d] * g.dilation[d];
+              is_inside &= from >= 0 && from < g.in[d];
+              at = at * g.in[d] + from;
+            }
+            const int64_t plane = image * g.in_channels + first + c;
+            const int64_t weight = (o * depth + c) * g.kernel_points() + k;
+            if (is_inside)
+              sum += static_cast<double>(x[static_cast<size_t>(plane * g.in_points() + at)]) *
+                     static_cast<double>(w[static_cast<size_t>(weight)]);
+          }
+        }
+        out.push_back(static_cast<float>(sum));
+      }
+    }
+  }
+  return out;
+}
+
+// Volumes and images of groups, padded otherwise before than behind; what follows is done on all
+// numbers once.
+TEST(ConvolutionForms, GroupsAreConvolvedAsPlanes) {
+  ConvGeometry volume = convolution(2, 12, 9);
+  volume.rank = 3;
+  volume.groups = 4;
+  volume.in = {5, 9, 7};
+  volume.kernel = {3, 3, 2};
+  volume.stride = {1, 2, 1};
+  volume.padding = {0, 1, 1};
+  volume.padding_after = {2, 1, 0};
+  volume.dilation = {2, 1, 1};
+  volume.out = {3, 5, 7};
+  ConvGeometry image = convolution(2, 12, 9);
+  image.groups = 4;
+  image.padding = {0, 2, 0};
+  image.out = {1, 10, 8};
+  for (const ConvGeometry& g : {volume, image}) {
+    ASSERT_TRUE(can_convolve_as_planes(g));
+    std::vector<float> x(static_cast<size_t>(g.batch * g.in_channels * g.in_points()));
+    std::vector<float> w(static_cast<size_t>(g.weights()));
+    for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i * 7 % 11) - 5;
+    for (size_t i = 0; i < w.size(); ++i) w[i] = static_cast<float>(i * 5 % 7) - 3;
+    const std::vector<float> expected = convolved(g, x, w);
+    std::vector<float> out(expected.size());
+    const std::vector<float> bias(static_cast<size_t>(g.out_channels), 0.5F);
+    convolve_as_planes(g, x.data(), w.data(), bias.data(), out.data(),
+                       [&](int64_t first, int64_t count) {
+                         for (int64_t i = first; i < first + count; ++i)
+                           out[static_cast<size_t>(i)] *= 2;
+                       });
+    for (size_t i = 0; i < out.size(); ++i) ASSERT_EQ(out[i], 2 * expected[i] + 1) << i;
+  }
+}
+
 TEST(ConvolutionForms, AFewRowsOfALargeImageAreTried) {
   const ConvGeometry whole = convolution(8, 128, 112);
   const ConvGeometry part = part_to_try(whole);

@@ -261,10 +261,11 @@ void Emitter::planes(const Layer& layer) {
         const StepLoops loops = step_loops();
         const float* summand = at(bases, finish.summand);
         float* target = at(bases, finish.target);
-        convolve_planes(g, at(bases, source), at(bases, weights), at(bases, bias), target,
-                        [&](int64_t first, int64_t count) {
-                          apply_steps(loops, finish.steps, summand + first, count, target + first);
-                        });
+        convolve_as_planes(g, at(bases, source), at(bases, weights), at(bases, bias), target,
+                           [&](int64_t first, int64_t count) {
+                             apply_steps(loops, finish.steps, summand + first, count,
+                                         target + first);
+                           });
       },
       {source, weights, bias, finish.summand, finish.target});
   settle(layer.output, finish.target);

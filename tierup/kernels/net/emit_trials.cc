@@ -44,6 +44,9 @@ std::vector<Algorithm> candidates_for(const ConvGeometry& given, bool is_fast) {
     return {Algorithm::kPlanes, Algorithm::kOneDnn};
   const ConvGeometry g = as_planes(given);
   if (gives_few_planes(given)) return {Algorithm::kPlanes, Algorithm::kPanels, Algorithm::kOneDnn};
+  // Where a group's channels fill no vector, oneDNN makes a product of each group.
+  if (given.groups != 1 && can_convolve_as_planes(given))
+    return {Algorithm::kOneDnn, Algorithm::kPlanes};
   if (g.rank > 2 || g.groups != 1 || g.transposed) return {Algorithm::kOneDnn};
   const bool fits = is_fast && has_winograd_windows(g) && g.in_channels >= kWinogradChannels &&
                     g.out_channels >= kWinogradChannels;
@@ -389,21 +392,33 @@ Emitter::Attempt Emitter::attempt_planes(const Layer& layer, TrialRoom& trial_ro
   float* target = room(Part::kTarget, g.batch * g.out_points() * g.out_channels);
   const auto convolve = [=, steps = *store_steps(layer)] {
     const StepLoops loops = step_loops();
-    convolve_planes(g, source, weights, bias, target, [&](int64_t first, int64_t count) {
+    convolve_as_planes(g, source, weights, bias, target, [&](int64_t first, int64_t count) {
       apply_steps(loops, steps, target + first, count, target + first);
     });
   };
   const auto* read = reinterpret_cast<const char*>(weights);
   if (g.in_channels < kConvolutionRun) return {convolve, read, float_bytes(g.weights())};
-  // More channels lie innermost as a rule, and are turned first.
-  const IntVector sizes = image_sizes(g, g.in_channels, g.in);
-  const memory last(channels_last(sizes), onednn_engine(),
-                    trial_room.at_least(Part::kScratch, channels_last(sizes).get_size()));
-  const memory planes(row_major(sizes), onednn_engine(), const_cast<float*>(source));
-  return {[=, turn = dnnl::reorder(dnnl::reorder::primitive_desc(last, planes))] {
-            turn.execute(onednn_stream(), {{DNNL_ARG_FROM, last}, {DNNL_ARG_TO, planes}});
-            onednn_stream().wait();
+  // More channels lie innermost as a rule: they are turned before, and behind it.
+  std::vector<std::function<void()>> turns;
+  const auto turn = [&](const ConvGeometry::Triple& points, int64_t channels,
+                        const float* as_planes, bool back) {
+    const IntVector sizes = image_sizes(g, channels, points);
+    const memory last(channels_last(sizes), onednn_engine(),
+                      trial_room.at_least(Part::kScratch, channels_last(sizes).get_size()));
+    const memory planes(row_major(sizes), onednn_engine(), const_cast<float*>(as_planes));
+    const memory& from = back ? planes : last;
+    const memory& to = back ? last : planes;
+    turns.emplace_back([=, turned = dnnl::reorder(dnnl::reorder::primitive_desc(from, to))] {
+      turned.execute(onednn_stream(), {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}});
+      onednn_stream().wait();
+    });
+  };
+  turn(g.in, g.in_channels, source, false);
+  if (g.out_channels >= kConvolutionRun) turn(g.out, g.out_channels, target, true);
+  return {[=] {
+            turns.front()();
             convolve();
+            if (turns.size() > 1) turns.back()();
           },
           read, float_bytes(g.weights())};
 }
