@@ -97,9 +97,10 @@ class EntryCheck {
   static bool is_same(const Layer& a, const Layer& b) {
     return a.kind == b.kind && a.inputs == b.inputs && a.output == b.output && a.axis == b.axis &&
            std::ranges::equal(a.order, b.order) && a.first == b.first && a.step == b.step &&
-           a.scale == b.scale && a.shift == b.shift && a.groups == b.groups && a.eps == b.eps &&
-           a.fill == b.fill && a.attention_scale == b.attention_scale &&
-           a.activation.alpha == b.activation.alpha && a.activation.beta == b.activation.beta;
+           a.scale == b.scale && a.shift == b.shift && a.formula == b.formula &&
+           a.groups == b.groups && a.eps == b.eps && a.fill == b.fill &&
+           a.attention_scale == b.attention_scale && a.activation.alpha == b.activation.alpha &&
+           a.activation.beta == b.activation.beta;
   }
 
   bool visit(const Layer& layer) {

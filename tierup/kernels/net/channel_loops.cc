@@ -35,6 +35,13 @@ ChannelLoops channel_loops() {
                         channel_loops_avx512)();
 }
 
+void sum_of_points(const float* x, int64_t batch, int64_t points, int64_t channels, float* sum) {
+  const ChannelLoops body = channel_loops();
+  each_block(x, batch, points, channels, sum, [&](const float* from, int64_t count, float* to) {
+    body.sums(from, points, channels, count, 1, to);
+  });
+}
+
 void mean_of_points(const float* x, int64_t batch, int64_t points, int64_t channels, float* mean) {
   const ChannelLoops body = channel_loops();
   each_block(x, batch, points, channels, mean, [&](const float* from, int64_t count, float* to) {

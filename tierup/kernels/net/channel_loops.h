@@ -7,7 +7,8 @@
 
 namespace tierup::kernels::net {
 
-// The mean over points: [batch, channels].
+// The sum over points: [batch, channels]; the mean.
+void sum_of_points(const float* x, int64_t batch, int64_t points, int64_t channels, float* sum);
 void mean_of_points(const float* x, int64_t batch, int64_t points, int64_t channels, float* mean);
 // The mean of squares.
 void mean_square_of_points(const float* x, int64_t batch, int64_t points, int64_t channels,

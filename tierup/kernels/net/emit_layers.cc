@@ -340,6 +340,7 @@ void Emitter::reduce_points(const Layer& layer, const BufferLayout& source,
         const float* x = at(bases, source);
         float* results = at(bases, target);
         switch (reduction) {
+          case Reduction::kSum: return sum_of_points(x, batch, points, channels, results);
           case Reduction::kMean: return mean_of_points(x, batch, points, channels, results);
           case Reduction::kMeanSquare:
             return mean_square_of_points(x, batch, points, channels, results);
@@ -383,14 +384,33 @@ void Emitter::slice(const Layer& layer) {
          {strided(value(layer.output).sizes, strides), place.buffer, place.offset + skipped});
 }
 
-// Each part is moved to its place; channels lie innermost if they do in the first part.
-void Emitter::cat(const Layer& layer) {
+// By channels as the first value that lies in one way alone: a single channel lies in both. What is
+// stacked stays as it lies, if that is another order.
+memory::desc Emitter::layout_of_join(const Layer& layer) {
   const IntVector& sizes = value(layer.output).sizes;
+  if (lies_by_channels(layer.inputs)) return channels_last(sizes);
   const memory::desc first = any_place(layer.inputs[0]).layout;
-  const bool by_channels =
-      sizes.size() > 2 &&
-      (!is_plain(first) || same_layout(first, channels_last(value(layer.inputs[0]).sizes)));
-  const BufferLayout target = fresh(by_channels ? channels_last(sizes) : row_major(sizes));
+  const bool is_stack = std::ranges::all_of(
+      layer.inputs, [&](int input) { return value(input).sizes[layer.axis] == 1; });
+  const bool is_in_order = same_layout(first, row_major(value(layer.inputs[0]).sizes));
+  return is_stack && !is_in_order ? ordered_like(first, sizes) : row_major(sizes);
+}
+
+bool Emitter::lies_by_channels(const std::vector<int>& inputs) {
+  for (const int input : inputs) {
+    const IntVector& sizes = value(input).sizes;
+    const memory::desc layout = any_place(input).layout;
+    if (sizes.size() < 3) return false;
+    if (!is_plain(layout)) return true;
+    const bool by_channels = same_layout(layout, channels_last(sizes));
+    if (by_channels != same_layout(layout, row_major(sizes))) return by_channels;
+  }
+  return false;
+}
+
+// Each part is moved to its place.
+void Emitter::cat(const Layer& layer) {
+  const BufferLayout target = fresh(layout_of_join(layer));
   const IntVector strides = strides_of(target.layout);
   int64_t done = 0;
   for (const int input : layer.inputs) {

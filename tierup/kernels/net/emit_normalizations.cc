@@ -27,6 +27,7 @@ void each_row(const float* from, float* to, int64_t rows, int64_t width, int64_t
 float reduced_row(const RowKernels<float>& kernels, Reduction reduction, const float* x,
                   int64_t width) {
   switch (reduction) {
+    case Reduction::kSum: return kernels.sum(x, width);
     case Reduction::kMean: return kernels.sum(x, width) / static_cast<float>(width);
     case Reduction::kMeanSquare:
       return kernels.sum_of_squares(x, width) / static_cast<float>(width);
@@ -221,19 +222,27 @@ void Emitter::over_rows(const Layer& layer) {
 }
 
 void Emitter::function(const Layer& layer) {
-  BufferLayout source = gapless_place(layer.inputs[0]);
-  if (!is_plain(source.layout)) source = plain_place(layer.inputs[0]);
-  const BufferLayout target = over(layer.inputs[0], source);
+  const int first = layer.inputs[0];
+  BufferLayout source = gapless_place(first);
+  if (!is_plain(source.layout)) source = plain_place(first);
+  std::vector<BufferLayout> places{source};
+  bool is_apart = true;  // No other input shows what the result may be written over.
+  for (size_t i = 1; i < layer.inputs.size(); ++i) {
+    const int input = layer.inputs[i];
+    is_apart &= root_[static_cast<size_t>(input)] != root_[static_cast<size_t>(first)];
+    places.push_back(place_in(input, source.layout));
+  }
+  const BufferLayout target = is_apart ? over(first, source) : fresh(source.layout);
   const int64_t count = numel_of(value(layer.output).sizes);
+  std::vector<BufferLayout> touched = places;
+  touched.push_back(target);
   act(
-      [=, body = layer.body](Bases bases) {
-        const BlockRun run = RunTable::instance().find(body, ScalarType::kFloat)->run;
-        parallel_for(0, count, 8192, [&](int64_t begin, int64_t end) {
-          const char* const from = reinterpret_cast<const char*>(at(bases, source) + begin);
-          run(reinterpret_cast<char*>(at(bases, target) + begin), &from, end - begin);
-        });
+      [=, formula = FormulaRun(layer.formula)](Bases bases) {
+        std::array<const float*, kMostFormulaInputs> from{};
+        for (size_t i = 0; i < places.size(); ++i) from[i] = at(bases, places[i]);
+        formula.run({from.data(), places.size()}, count, at(bases, target));
       },
-      {source, target});
+      std::move(touched));
   settle(layer.output, target);
 }
 

@@ -240,6 +240,8 @@ class Emitter {
   void view(const Layer& layer);
   void permute(const Layer& layer);
   void slice(const Layer& layer);
+  memory::desc layout_of_join(const Layer& layer);
+  bool lies_by_channels(const std::vector<int>& inputs);
   void cat(const Layer& layer);
   void repeat(const Layer& layer);
   void glu(const Layer& layer);

@@ -45,6 +45,9 @@ class FormulaFinder {
   std::vector<int> dead_;
 };
 
+// Puts one activation where GELU or swish is written out.
+void recognize_activations(LayerNet& net);
+
 // Puts one layer where attention is written out.
 void recognize_attention(LayerNet& net);
 

@@ -5,11 +5,10 @@
 // (a summand) has been computed. Views between such a pair are moved behind: for element-wise
 // work f, f(view(x)) = view(f(x)), with a summand viewed the other way round.
 #include <algorithm>
-#include <cmath>
 #include <deque>
 
-#include "tierup/kernels/memory/copy.h"
 #include "tierup/kernels/net/convolution_forms.h"
+#include "tierup/kernels/net/factor_folds.h"
 #include "tierup/kernels/net/joined_branches.h"
 #include "tierup/kernels/net/layers.h"
 #include "tierup/kernels/net/weight_factors.h"
@@ -69,7 +68,7 @@ class Fuser {
   }
 
   void place(Layer layer) {
-    if (absorb(layer)) return;
+    if (absorb(layer) || extend_formula(layer)) return;
     if (layer.kind == LayerKind::kConv) take_padding(layer);
     if (move_before_view(layer)) return;
     append(std::move(layer));
@@ -85,6 +84,55 @@ class Fuser {
       default: return false;
     }
   }
+  // Point-wise work after, or before, a formula becomes a part of it.
+  bool extend_formula(Layer& layer) {
+    std::optional<Formula> formula = formula_at(layer);
+    if (!formula) return false;
+    bool is_formula = layer.kind == LayerKind::kFunction;
+    std::vector<int> inputs = distinct(layer.inputs);
+    for (size_t i = 0; i < inputs.size();) {
+      Placed* earlier = producer_for(layer, inputs[i]);
+      const bool fits = earlier != nullptr && earlier->layer.epilogue.empty() &&
+                        (is_formula || earlier->layer.kind == LayerKind::kFunction);
+      const std::optional<Formula> before = fits ? formula_at(earlier->layer) : std::nullopt;
+      std::vector<int> joined_inputs = inputs;
+      if (before && before->size() + formula->size() <= kMostFormulaSteps) {
+        Formula joined = join_formulas(*before, distinct(earlier->layer.inputs), *formula,
+                                       joined_inputs, inputs[i]);
+        if (joined_inputs.size() <= kMostFormulaInputs) {
+          earlier->stands = false;
+          formula = std::move(joined);
+          inputs = std::move(joined_inputs);
+          is_formula = true;
+          i = 0;
+          continue;
+        }
+      }
+      ++i;
+    }
+    if (!is_formula) return false;
+    layer.kind = LayerKind::kFunction;
+    layer.formula = std::move(*formula);
+    layer.inputs = std::move(inputs);
+    append(std::move(layer));
+    return true;
+  }
+  // Of a layer whose operands are as large as its result.
+  std::optional<Formula> formula_at(const Layer& layer) {
+    const bool is_whole = std::ranges::all_of(layer.inputs, [&](int input) {
+      return same_sizes(value(input).sizes, value(layer.output).sizes);
+    });
+    return is_whole && layer.epilogue.empty() ? formula_of(layer) : std::nullopt;
+  }
+  // The layer that makes a value which this one alone reads, not yet placed; null if there is none.
+  Placed* producer_for(const Layer& layer, int id) {
+    const auto own = std::ranges::count(layer.inputs, id);
+    if (value(id).uses != own) return nullptr;
+    const auto at = static_cast<size_t>(id);
+    if (at >= producer_.size() || producer_[at] == kNowhere) return nullptr;
+    return &placed_[producer_[at]];
+  }
+
   // Layers whose loops do what follows on each block before they go on.
   bool takes_steps(const Layer& layer) {
     if (layer.kind == LayerKind::kBinary) return layer.multiplies || is_join(layer);
@@ -171,47 +219,6 @@ class Fuser {
     return std::all_of(parts.begin(), parts.end(), [&](Placed* part) { return fold(part->layer); });
   }
 
-  // Each channel's factor and summand with those of the layer behind it; none where tier 0's
-  // numbers would overflow, or get lost, elsewhere. A part of several places has its channels so
-  // many times.
-  static std::vector<Activation> joined_factors(const Layer& p, const Layer& affine) {
-    const bool is_convolution = p.kind == LayerKind::kConv;
-    const size_t count = affine.scale.size();
-    std::vector<Activation> joined(is_convolution ? static_cast<size_t>(p.conv.out_channels)
-                                                  : count);
-    for (size_t i = 0; i < joined.size(); ++i) {
-      joined[i] = p.scale.empty() ? line(1, 0) : line(p.scale[i], p.shift[i]);
-      if (!join_linear(joined[i], line(affine.scale[i % count], affine.shift[i % count])))
-        return {};
-    }
-    return joined;
-  }
-  static Activation line(float factor, float summand) {
-    return {Function::kLinear, factor, summand};
-  }
-  // Whether no weight is lost by its channel's factor.
-  static bool keeps_weights_normal(const Layer& layer, const std::vector<float>& factors) {
-    const Tensor weight = contiguous(layer.weight);
-    const auto* numbers = weight.data<float>();
-    const auto channels = static_cast<int64_t>(factors.size());
-    const bool is_last = layer.kind == LayerKind::kGemm;  // The weight's channel; else the first.
-    const int64_t each = std::max<int64_t>(weight.numel() / channels, 1);
-    const int64_t rows = is_last ? each : channels;
-    const int64_t row = is_last ? channels : each;
-    const FactorLoops loops = factor_loops();
-    std::vector<float> products(static_cast<size_t>(row));
-    uint32_t lost = 0;
-    for (int64_t r = 0; r < rows && lost == 0; ++r) {
-      const float* const from = numbers + r * row;
-      if (is_last) {
-        std::copy_n(from, row, products.data());
-        lost = loops.by_each(products.data(), 1, row, factors.data(), row);
-      } else {
-        lost = loops.by_one(from, factors[static_cast<size_t>(r)], row, products.data());
-      }
-    }
-    return lost == 0;
-  }
   // Of a convolution that is not packed as it is.
   void require_normal(const Layer& layer) const {
     const bool is_unseen = check_ == FactorCheck::kWhilePacking && layer.kind == LayerKind::kConv;
@@ -271,21 +278,6 @@ class Fuser {
     constexpr int64_t kLanes = 8;
     return layer.kind == LayerKind::kConv && value(layer.output).sizes[1] % kLanes != 0 &&
            onednn_level() < InstructionLimit::kAvx512;
-  }
-
-  // One factor and one summand in place of two of each, where that is no more than one of each:
-  // x * 2 / 3 as x * (2 / 3) is finite where x * 2 is not, and x + 1e9 - 1e9 is no longer rounded.
-  // Nor may a summand bring a product back that overflowed, which instructions round with the sum.
-  static bool join_linear(Activation& first, const Activation& second) {
-    const bool first_turns = std::abs(first.alpha) == 1 && first.beta == 0;
-    const bool second_turns = std::abs(second.alpha) == 1 && second.beta == 0;
-    constexpr float kLeastToBringBack = 1e31F;  // Half of the largest float's last place.
-    const bool scales_then_adds =
-        first.beta == 0 && std::abs(second.alpha) == 1 && std::abs(second.beta) < kLeastToBringBack;
-    if (!first_turns && !second_turns && !scales_then_adds) return false;
-    first.alpha *= second.alpha;
-    first.beta = first.beta * second.alpha + second.beta;
-    return true;
   }
 
   // Sums of branches of one input, of which the one at `side` takes the other one in. Weights are

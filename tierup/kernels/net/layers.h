@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tierup/kernels/convolution/convolution_geometry.h"
+#include "tierup/kernels/net/formula.h"
 #include "tierup/kernels/net/program.h"
 #include "tierup/kernels/pointwise/pointwise.h"
 #include "tierup/kernels/pooling/pooling_window.h"
@@ -29,7 +30,7 @@ enum class LayerKind : uint8_t {
   kPool,        // windows of `pool`
   kOverPoints,  // `reduction` of all spatial points, or the last dimensions of them: 1, or gone
   kOverRows,    // `reduction` of the last axis, which stays as 1
-  kFunction,    // `body` of each number
+  kFunction,    // `formula` of numbers at the same place of all inputs
   kLayerNorm,   // over the last axis
   kRmsNorm,     // input / sqrt(mean(input^2) + eps) * scale over the last axis; no scale: 1. With
                 // `reduction` kNorm: input / max(sqrt(sum(input^2)), eps)
@@ -60,7 +61,7 @@ enum class Function : uint8_t {
   kGeluTanh,
 };
 
-enum class Reduction : uint8_t { kMean, kMeanSquare, kNorm, kLargest };
+enum class Reduction : uint8_t { kSum, kMean, kMeanSquare, kNorm, kLargest };
 
 struct Activation {
   Function function = Function::kRelu;
@@ -98,7 +99,7 @@ struct Layer {
   bool multiplies = false;      // kBinary.
   bool has_empty_taps = false;  // kWeave: the parts multiply by zero what no window reads.
   Reduction reduction = Reduction::kMean;
-  Body body = Body::kRsqrt;
+  Formula formula;  // kFunction.
   size_t axis = 0;  // The channel's, or kSlice's.
   std::vector<float> scale, shift;
   Activation activation;
@@ -132,6 +133,18 @@ inline bool is_view(const Layer& layer) {
          layer.kind == LayerKind::kSlice;
 }
 
+// Whether a layer is this body of one value.
+inline bool is_function(const Layer* layer, Body body) {
+  return layer != nullptr && layer->kind == LayerKind::kFunction && layer->formula.size() == 1 &&
+         layer->formula[0].body == body && layer->formula[0].operands.size() == 1;
+}
+
+// The formula of a point-wise layer, whose inputs are its distinct operands in order; none if there
+// is none.
+std::optional<Formula> formula_of(const Layer& layer);
+// Each value once, in the order in which they come first.
+std::vector<int> distinct(std::span<const int> values);
+
 struct Value {
   IntVector sizes;
   ScalarType dtype = ScalarType::kFloat;
@@ -152,7 +165,7 @@ struct LayerNet {
 // `inputs` as the program wants them; of tensors only dtype and sizes matter.
 LayerNet resolve(const Program& program, std::span<const IValue> inputs);
 
-// Puts one layer where its formula is written out: the tanh form of gelu, attention, layer and RMS
+// Puts one layer where its formula is written out: gelu, swish, attention, layer and RMS
 // normalisation.
 void recognize(LayerNet& net);
 

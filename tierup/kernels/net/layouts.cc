@@ -1,6 +1,7 @@
 #include "tierup/kernels/net/layouts.h"
 
 #include <algorithm>
+#include <limits>
 #include <vector>
 
 #include "tierup/tensor/tensor.h"
@@ -74,6 +75,19 @@ memory::desc dense_like(const memory::desc& desc) {
   for (size_t d = sizes.size() - 1; d-- > 0;) {
     if (sizes[d] == 1) strides[d] = strides[d + 1] * sizes[d + 1];
   }
+  int64_t step = 1;
+  for (const size_t d : fast_to_slow(strides)) {
+    strides[d] = step;
+    step *= sizes[d];
+  }
+  return strided(sizes, strides);
+}
+
+memory::desc ordered_like(const memory::desc& desc, IntSpan sizes) {
+  const IntVector given = sizes_of(desc);
+  IntVector strides = strides_of(desc);
+  for (size_t d = 0; d < given.size(); ++d)
+    if (given[d] == 1) strides[d] = std::numeric_limits<int64_t>::max();
   int64_t step = 1;
   for (const size_t d : fast_to_slow(strides)) {
     strides[d] = step;

@@ -25,6 +25,10 @@ memory::desc any_layout(IntSpan sizes);
 // Dimensions in the same order from slow to fast, without gaps; itself where it has blocks.
 memory::desc dense_like(const memory::desc& desc);
 
+// Of these sizes, with the dimensions in the order of `desc`, which is plain and has as many; those
+// that have one entry there are the slowest.
+memory::desc ordered_like(const memory::desc& desc, IntSpan sizes);
+
 // Described by strides alone, without blocks.
 bool is_plain(const memory::desc& desc);
 IntVector strides_of(const memory::desc& plain);

@@ -22,6 +22,7 @@ constexpr auto kRows = std::to_array<Row>({
     {NetRefusal::kSharedMemory, "shared_memory", "two results would share their memory"},
     {NetRefusal::kLeadsOutside, "leads_outside",
      "what stands outside of the net needs it, and the rest of the net what that gives"},
+    {NetRefusal::kLeadsNowhere, "leads_nowhere", "no layer that gains by the net needs it"},
     {NetRefusal::kMayLeaveGaps, "may_leave_gaps", "a result may lie with gaps in another's memory"},
     {NetRefusal::kArguments, "arguments", "its arguments are not compiled"},
     {NetRefusal::kPadding, "padding", "another padding"},

@@ -19,6 +19,7 @@ enum class NetRefusal : uint8_t {
   kLeftToGroup,
   kSharedMemory,
   kLeadsOutside,
+  kLeadsNowhere,
   kMayLeaveGaps,
   // Of an operator for certain sizes.
   kArguments,

@@ -97,6 +97,26 @@ enum class OpKind : uint8_t {
   kCat,         // (tensors, dim)
   kRoll,        // (self, shifts, dims)
   kPower,       // (self, exponent)
+  // Other forms of the same.
+  kSelf,          // (self, memory_format): the tensor itself.
+  kLike,          // (self, other, non_blocking, copy, memory_format): of the other's dtype.
+  kMovedim,       // (self, source, destination)
+  kTurnMatrix,    // (self)
+  kTurnMatrices,  // (self)
+  kNarrow,        // (self, dim, start, length)
+  kViewAs,        // (self, other)
+  kRavel,         // (self)
+  kSqueezeAll,    // (self)
+  kSqueezeDims,   // (self, dims)
+  kStack,         // (tensors, dim)
+  kStackColumns,  // (tensors)
+  kStackRows,     // (tensors)
+  kRepeat,        // (self, counts)
+  kTile,          // (self, counts)
+  kRepeatEach,    // (self, count, dim, output_size)
+  kFlip,          // (self, dims)
+  kSum,           // (self, dims, keepdim, dtype)
+  kPointwise,     // Any other body of float32: see Op::pointwise, which others may have, too.
   // Numbers that follow from sizes; known when a program is compiled, computed by the twin.
   kSizeOf,  // (self, dim)
   kSame,    // (number): the number itself, as tensor or back.

@@ -11,11 +11,13 @@
 #include <cstdint>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "tierup/base/error.h"
 #include "tierup/kernels/net/net_refusal.h"
 #include "tierup/kernels/net/op_kind.h"
+#include "tierup/kernels/pointwise/pointwise_runs.h"
 #include "tierup/tensor/ivalue.h"
 
 namespace tierup::kernels::net {
@@ -26,6 +28,12 @@ struct Arg {
   bool is_value() const { return value >= 0; }
 };
 
+// What a point-wise operator means: a body, and its operands, which are arguments or numbers.
+struct Pointwise {
+  Body body = Body::kIdentity;
+  std::vector<std::variant<size_t, float>> operands;
+};
+
 struct Op {
   OpKind kind = OpKind::kNone;
   bool keeps_shape = false;  // Was in place: the result must have the first argument's geometry.
@@ -33,6 +41,7 @@ struct Op {
   size_t result_count = 1;  // Of the operator's schema.
   std::vector<int> outputs;
   std::vector<int> last_reads;  // Values that no later operator reads and that are no outputs.
+  Pointwise pointwise;          // Without operands: it is none.
 };
 
 // Something that no net does.

@@ -1,4 +1,4 @@
-// Formulas that are one activation; see layers.h.
+// Formulas that are one layer; see layers.h.
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -8,73 +8,6 @@
 
 namespace tierup::kernels::net {
 namespace {
-
-// 0.5 x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3)))
-class GeluFinder : private FormulaFinder {
- public:
-  using FormulaFinder::FormulaFinder;
-
-  void run() {
-    for (Layer& layer : net_.layers) {
-      if (!is_product(&layer)) continue;
-      if (!match(layer, layer.inputs[0], layer.inputs[1]))
-        match(layer, layer.inputs[1], layer.inputs[0]);
-    }
-    remove_dead();
-  }
-
- private:
-  // value = alpha * x + beta: gives x, or -1.
-  int line_of(int id, float alpha, float beta) {
-    const Layer* layer = inner(id);
-    if (layer == nullptr || layer->kind != LayerKind::kActivate ||
-        layer->activation.function != Function::kLinear ||
-        std::abs(layer->activation.alpha - alpha) > 1e-6F * std::abs(alpha) ||
-        layer->activation.beta != beta) {
-      return -1;
-    }
-    steps_.push_back(id);
-    return layer->inputs[0];
-  }
-  bool is_cube(int id, int x) {
-    const Layer* cube = inner(id);
-    if (!is_product(cube) || cube->inputs[1] != x) return false;
-    const Layer* square = inner(cube->inputs[0]);
-    if (!is_product(square) || square->inputs[0] != x || square->inputs[1] != x) return false;
-    steps_.push_back(id);
-    steps_.push_back(cube->inputs[0]);
-    return true;
-  }
-
-  bool match(Layer& layer, int half, int rest) {
-    steps_.clear();
-    const int x = line_of(half, 0.5F, 0);
-    const int bent = x < 0 ? -1 : line_of(rest, 1, 1);
-    const Layer* tanh = bent < 0 ? nullptr : inner(bent);
-    if (tanh == nullptr || tanh->kind != LayerKind::kActivate ||
-        tanh->activation.function != Function::kTanh) {
-      return false;
-    }
-    steps_.push_back(bent);
-    const int sum = line_of(tanh->inputs[0], std::sqrt(2.0F / static_cast<float>(M_PI)), 0);
-    const Layer* add = sum < 0 ? nullptr : inner(sum);
-    if (add == nullptr || add->kind != LayerKind::kBinary || add->multiplies) return false;
-    steps_.push_back(sum);
-    const size_t at = add->inputs[0] == x ? 1 : 0;
-    if (add->inputs[1 - at] != x) return false;
-    const int cube = line_of(add->inputs[at], 0.044715F, 0);
-    if (cube < 0 || !is_cube(cube, x)) return false;
-    layer.kind = LayerKind::kActivate;
-    layer.inputs = {x};
-    layer.activation = {Function::kGeluTanh};
-    // The formula read it five times: the half, the sum, and three factors.
-    net_.values[static_cast<size_t>(x)].uses -= 4;
-    dead_.insert(dead_.end(), steps_.begin(), steps_.end());
-    return true;
-  }
-
-  std::vector<int> steps_;
-};
 
 // A norm written out: a product by the inverse of a root, and factors for each column after it.
 class NormFinder : protected FormulaFinder {
@@ -105,10 +38,10 @@ class NormFinder : protected FormulaFinder {
   // `steps_`, of all that the formula is made of, with it and what stands around it.
   const Layer* sum_under_root(int id) {
     steps_.clear();
-    const Layer* inverse = inner(id, LayerKind::kFunction);
-    const bool divides = inverse != nullptr && inverse->body == Body::kReciprocal;
-    const Layer* root = divides ? inner(inverse->inputs[0], LayerKind::kFunction) : inverse;
-    if (root == nullptr || root->body != (divides ? Body::kSqrt : Body::kRsqrt)) return nullptr;
+    const Layer* inverse = inner(id);
+    const bool divides = is_function(inverse, Body::kReciprocal);
+    const Layer* root = divides ? inner(inverse->inputs[0]) : inverse;
+    if (!is_function(root, divides ? Body::kSqrt : Body::kRsqrt)) return nullptr;
     const Layer* sum = inner(root->inputs[0], LayerKind::kActivate);
     if (!is_line(sum, 1)) return nullptr;
     if (divides) steps_.push_back(root->output);
@@ -170,8 +103,8 @@ class UnitLengthFinder final : private FormulaFinder {
  private:
   void match(Layer& product) {
     const int x = product.inputs[0];
-    const Layer* inverse = inner(product.inputs[1], LayerKind::kFunction);
-    if (inverse == nullptr || inverse->body != Body::kReciprocal) return;
+    const Layer* inverse = inner(product.inputs[1]);
+    if (!is_function(inverse, Body::kReciprocal)) return;
     std::vector<int> steps{inverse->output};
     const Layer* least = inner(inverse->inputs[0], LayerKind::kActivate);
     const bool is_bound = least != nullptr && least->activation.function == Function::kClip &&
@@ -440,7 +373,7 @@ class GateFinder : private FormulaFinder {
 
 void recognize(LayerNet& net) {
   GateFinder(net).run();
-  GeluFinder(net).run();
+  recognize_activations(net);
   LayerNormFinder(net).run();  // Holds the other's formula, of what is left without the mean.
   UnitLengthFinder(net).run();
   RmsNormFinder(net).run();

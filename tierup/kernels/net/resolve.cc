@@ -30,7 +30,7 @@ LayerNet Resolver::run() {
     op_ = &op;
     const auto index = static_cast<size_t>(&op - program_.ops.data());
     try {
-      require_compiled(visit(), NetRefusal::kArguments);
+      require_compiled(visit() || pointwise(), NetRefusal::kArguments);
     } catch (const NotCompiled& error) {
       throw Refused(index, error.reason());
     } catch (const Error& error) {
@@ -70,6 +70,10 @@ bool Resolver::visit() {
     case OpKind::kIntFloorDiv: return arithmetic();
     case OpKind::kTensors: return tensors();
     case OpKind::kCat: return cat();
+    case OpKind::kStack: return stack_along(number_int(1));
+    case OpKind::kStackColumns: return stack_columns();
+    case OpKind::kStackRows: return stack_rows();
+    case OpKind::kPointwise: return pointwise();
     default: break;
   }
   const bool may_start_with_constant = op_->kind == OpKind::kAddmm || op_->kind == OpKind::kAdd ||
@@ -138,10 +142,10 @@ bool Resolver::visit() {
     case OpKind::kMean: return reduce(Reduction::kMean);
     case OpKind::kNorm: return norm();
     case OpKind::kLargest: return reduce(Reduction::kLargest);
-    case OpKind::kRsqrt: return function(Body::kRsqrt);
-    case OpKind::kSqrt: return function(Body::kSqrt);
-    case OpKind::kReciprocal: return function(Body::kReciprocal);
-    case OpKind::kMish: return function(Body::kMish);
+    case OpKind::kRsqrt: return set(function(value(0), Body::kRsqrt));
+    case OpKind::kSqrt: return set(function(value(0), Body::kSqrt));
+    case OpKind::kReciprocal: return set(function(value(0), Body::kReciprocal));
+    case OpKind::kMish: return set(function(value(0), Body::kMish));
     case OpKind::kNeg: return activate({Function::kLinear, -1, 0});
     case OpKind::kRmsNorm: return rms_norm();
     case OpKind::kFlatten: return flatten();
@@ -169,6 +173,21 @@ bool Resolver::visit() {
     case OpKind::kGlu: return glu();
     case OpKind::kMaskedFill: return masked_fill();
     case OpKind::kPower: return power();
+    case OpKind::kSelf: return (plain(1).is_none() || number_int(1) <= 1) && set(value(0));
+    case OpKind::kLike: return like();
+    case OpKind::kMovedim: return move_dims();
+    case OpKind::kTurnMatrix: return turn_matrix();
+    case OpKind::kTurnMatrices: return turn_matrices();
+    case OpKind::kNarrow: return narrow();
+    case OpKind::kViewAs: return view_as();
+    case OpKind::kRavel: return view({-1});
+    case OpKind::kSqueezeAll: return squeeze_dims(true);
+    case OpKind::kSqueezeDims: return squeeze_dims(false);
+    case OpKind::kRepeat: return repeat(false);
+    case OpKind::kTile: return repeat(true);
+    case OpKind::kRepeatEach: return repeat_each();
+    case OpKind::kFlip: return flip();
+    case OpKind::kSum: return reduce(Reduction::kSum);
     case OpKind::kNone:
     case OpKind::kSizeOf:
     case OpKind::kSame:
@@ -178,6 +197,10 @@ bool Resolver::visit() {
     case OpKind::kIntMul:
     case OpKind::kIntFloorDiv:
     case OpKind::kTensors:
+    case OpKind::kStack:
+    case OpKind::kStackColumns:
+    case OpKind::kStackRows:
+    case OpKind::kPointwise:
     case OpKind::kCat: return false;
   }
   return false;
@@ -346,11 +369,7 @@ bool Resolver::divide() {
     const bool spreads_alike = broadcast_shapes(sizes(value(0)), sizes(once)) ==
                                broadcast_shapes(sizes(value(0)), sizes(value(1)));
     const int divisor = spreads_alike ? once : value(1);
-    Layer& inverse = add(LayerKind::kFunction, {divisor},
-                         IntVector(net_.values[static_cast<size_t>(divisor)].sizes));
-    inverse.body = Body::kReciprocal;
-    const int by = inverse.output;
-    return set(combine(value(0), by, true));
+    return set(combine(value(0), function(divisor, Body::kReciprocal), true));
   }
   const IValue& other = plain(1);
   if (other.is_number() && !other.is_complex())

@@ -51,7 +51,7 @@ bool Resolver::adaptive_pool(int rank) {
   if (in.size() != static_cast<size_t>(rank) + 2 || wanted.size() != static_cast<size_t>(rank))
     return false;
   if (std::all_of(wanted.begin(), wanted.end(), [](int64_t size) { return size == 1; }))
-    return set(over_points(Reduction::kMean, 2, true));
+    return set(over_points(value(0), Reduction::kMean, 2, true));
   IntVector kernel;
   for (size_t d = 0; d < wanted.size(); ++d) {
     if (wanted[d] <= 0 || in[d + 2] % wanted[d] != 0) return false;
@@ -66,7 +66,7 @@ bool Resolver::adaptive_max() {
   const auto is_one = [](int64_t size) { return size == 1; };
   return !wanted.empty() && wanted.size() + 2 == sizes(value(0)).size() &&
          std::all_of(wanted.begin(), wanted.end(), is_one) &&
-         set(over_points(Reduction::kLargest, 2, true));
+         set(over_points(value(0), Reduction::kLargest, 2, true));
 }
 
 int Resolver::turned(int id, size_t dim, bool back) {
@@ -89,19 +89,19 @@ int Resolver::turned(int id, size_t dim, bool back) {
   return layer.output;
 }
 
-int Resolver::over_points(Reduction reduction, size_t first, bool keep) {
-  const IntSpan in = sizes(value(0));
+int Resolver::over_points(int input, Reduction reduction, size_t first, bool keep) {
+  const IntSpan in = sizes(input);
   IntVector out(in.begin(), in.begin() + static_cast<std::ptrdiff_t>(first));
   if (keep) out.resize(in.size(), 1);
-  Layer& layer = add(LayerKind::kOverPoints, {value(0)}, out);
+  Layer& layer = add(LayerKind::kOverPoints, {input}, out);
   layer.reduction = reduction;
   return layer.output;
 }
 
 // The first of these dimensions, where they are all from there on, behind those of the batch and
 // of the channels.
-std::optional<size_t> Resolver::first_of_points(const IntVector& dims) const {
-  const size_t rank = sizes(value(0)).size();
+std::optional<size_t> Resolver::first_of_points(int input, const IntVector& dims) const {
+  const size_t rank = sizes(input).size();
   if (rank < 3 || dims.size() > rank - 2) return std::nullopt;
   const size_t first = rank - dims.size();
   for (size_t i = 0; i < dims.size(); ++i)
@@ -109,8 +109,8 @@ std::optional<size_t> Resolver::first_of_points(const IntVector& dims) const {
   return first;
 }
 
-int Resolver::over_row(Reduction reduction, size_t dim, bool keep) {
-  const int rows = turned(value(0), dim, false);
+int Resolver::over_row(int input, Reduction reduction, size_t dim, bool keep) {
+  const int rows = turned(input, dim, false);
   IntVector out(sizes(rows).begin(), sizes(rows).end());
   out.back() = 1;
   Layer& layer = add(LayerKind::kOverRows, {rows}, out);
@@ -123,8 +123,8 @@ int Resolver::over_row(Reduction reduction, size_t dim, bool keep) {
 
 // As points of [before, behind, those between], or as rows where nothing stays behind them. What
 // stays before them, or between, is brought to the front.
-int Resolver::over_dims(Reduction reduction, const IntVector& dims, bool keep) {
-  const IntVector in(sizes(value(0)).begin(), sizes(value(0)).end());
+int Resolver::over_dims(int input, Reduction reduction, const IntVector& dims, bool keep) {
+  const IntVector in(sizes(input).begin(), sizes(input).end());
   const auto is_reduced = [&](size_t d) {
     return std::find(dims.begin(), dims.end(), static_cast<int64_t>(d)) != dims.end();
   };
@@ -141,7 +141,6 @@ int Resolver::over_dims(Reduction reduction, const IntVector& dims, bool keep) {
   }
   order.insert(order.end(), dims.begin(), dims.end());
   for (auto d = dims.back() + 1; d < static_cast<int64_t>(in.size()); ++d) order.push_back(d);
-  int input = value(0);
   if (!std::is_sorted(order.begin(), order.end())) {
     IntVector moved;
     for (const int64_t d : order) moved.push_back(in[static_cast<size_t>(d)]);
@@ -166,25 +165,25 @@ int Resolver::over_dims(Reduction reduction, const IntVector& dims, bool keep) {
   return add(LayerKind::kView, {result}, out).output;
 }
 
-int Resolver::reduced(Reduction reduction, IntVector dims, bool keep) {
-  const auto rank = static_cast<int64_t>(sizes(value(0)).size());
-  if (rank == 0 || dims.empty() || numel_of(sizes(value(0))) == 0) return -1;
+int Resolver::reduced(int input, Reduction reduction, IntVector dims, bool keep) {
+  const auto rank = static_cast<int64_t>(sizes(input).size());
+  if (rank == 0 || dims.empty() || numel_of(sizes(input)) == 0) return -1;
   for (int64_t& d : dims) d = wrap_dim(d, rank);
   std::sort(dims.begin(), dims.end());
   if (std::adjacent_find(dims.begin(), dims.end()) != dims.end()) return -1;
   // A result without dimensions is a number.
   if (!keep && static_cast<int64_t>(dims.size()) == rank) return -1;
   if (dims.size() == 1 && (dims[0] == rank - 1 || (dims[0] == 1 && rank > 2)))
-    return over_row(reduction, static_cast<size_t>(dims[0]), keep);
-  if (const std::optional<size_t> first = first_of_points(dims))
-    return over_points(reduction, *first, keep);
-  return over_dims(reduction, dims, keep);
+    return over_row(input, reduction, static_cast<size_t>(dims[0]), keep);
+  if (const std::optional<size_t> first = first_of_points(input, dims))
+    return over_points(input, reduction, *first, keep);
+  return over_dims(input, reduction, dims, keep);
 }
 
 bool Resolver::reduce(Reduction reduction) {
   const bool is_extremum = reduction == Reduction::kLargest;
   if (!is_extremum && !plain(3).is_none() && !is_float_code(plain(3))) return false;
-  const int result = reduced(reduction, ints(1), flag(2));
+  const int result = reduced(value(0), reduction, ints(1), flag(2));
   return result >= 0 && set(result);
 }
 
@@ -192,7 +191,7 @@ bool Resolver::reduce(Reduction reduction) {
 bool Resolver::norm() {
   const bool is_float_norm = plain(4).is_none() || is_float_code(plain(4));
   if (number(1, 2) != 2 || !is_float_norm || !plain(2).is_list()) return false;
-  const int result = reduced(Reduction::kNorm, ints(2), flag(3));
+  const int result = reduced(value(0), Reduction::kNorm, ints(2), flag(3));
   return result >= 0 && numel_of(sizes(value(0))) > numel_of(sizes(result)) && set(result);
 }
 

@@ -250,22 +250,10 @@ bool Resolver::tensors() {
 }
 
 bool Resolver::cat() {
-  const auto list = op_->args[0].is_value() ? lists_.find(op_->args[0].value) : lists_.end();
-  if (list == lists_.end() || list->second.empty()) return false;
-  const std::vector<int>& items = list->second;
-  IntVector out(sizes(items[0]).begin(), sizes(items[0]).end());
-  const auto axis = static_cast<size_t>(wrap_dim(number_int(1), static_cast<int64_t>(out.size())));
-  out[axis] = 0;
-  for (const int item : items) {
-    const IntSpan in = sizes(item);
-    if (!is_float(item) || in.size() != out.size()) return false;
-    for (size_t d = 0; d < in.size(); ++d)
-      if (d != axis && in[d] != sizes(items[0])[d]) return false;
-    out[axis] += in[axis];
-  }
-  Layer& layer = add(LayerKind::kCat, items, out);
-  layer.axis = axis;
-  return set(layer.output);
+  const std::vector<int>* list = list_of_tensors();
+  if (list == nullptr) return false;
+  const auto rank = static_cast<int64_t>(sizes(list->front()).size());
+  return join(*list, static_cast<size_t>(wrap_dim(number_int(1), rank)));
 }
 
 bool Resolver::constant_view() {

@@ -74,6 +74,7 @@ class Resolver {
   }
   // Appends a layer of this kind; its result is a new value.
   Layer& add(LayerKind kind, std::vector<int> inputs, IntSpan sizes) {
+    require_compiled(parts_ < kLayersOfOperator, NetRefusal::kArguments);
     Layer layer;
     layer.kind = kind;
     layer.id = static_cast<int>(&*op_ - program_.ops.data()) * kLayersOfOperator + parts_++;
@@ -161,19 +162,22 @@ class Resolver {
   bool adaptive_pool(int rank);
   bool adaptive_max();
   // All dimensions from `first` on, which is a spatial one.
-  int over_points(Reduction reduction, size_t first, bool keep);
-  std::optional<size_t> first_of_points(const IntVector& dims) const;
+  int over_points(int input, Reduction reduction, size_t first, bool keep);
+  std::optional<size_t> first_of_points(int input, const IntVector& dims) const;
   // Over one dimension, with that as the last one.
-  int over_row(Reduction reduction, size_t dim, bool keep);
+  int over_row(int input, Reduction reduction, size_t dim, bool keep);
   // Over dimensions, in order, that are no row and no points.
-  int over_dims(Reduction reduction, const IntVector& dims, bool keep);
+  int over_dims(int input, Reduction reduction, const IntVector& dims, bool keep);
   // Over any dimensions; -1 if it is not compiled.
-  int reduced(Reduction reduction, IntVector dims, bool keep);
+  int reduced(int input, Reduction reduction, IntVector dims, bool keep);
   bool reduce(Reduction reduction);
   bool norm();
   // The value with its dimension as the last one, or back.
   int turned(int id, size_t dim, bool back);
-  bool function(Body body);
+  int function(int input, Body body);
+  // The operands of kPointwise: values, or numbers. None: one is neither.
+  std::optional<std::vector<std::variant<int, float>>> operands();
+  bool pointwise();
   bool roll();
   bool rms_norm();
   // Over groups of channels; 0: each channel by itself.
@@ -226,6 +230,24 @@ class Resolver {
   bool chunk();
   bool tensors();
   bool cat();
+  // Null: the first argument is no list of the program.
+  const std::vector<int>* list_of_tensors() const;
+  bool join(const std::vector<int>& items, size_t axis);
+  bool stack_along(int64_t dim);
+  bool stack_columns();
+  bool stack_rows();
+  bool like();
+  bool move_dims();
+  bool turn_matrices();
+  bool turn_matrix();
+  bool narrow();
+  bool view_as();
+  bool squeeze_dims(bool all);
+  // The whole value, `count` times one behind the other.
+  int copies_along(int input, size_t axis, int64_t count);
+  bool repeat(bool is_tile);
+  bool repeat_each();
+  bool flip();
   int attend(int query, int key, int value, int mask, double scale, bool is_causal);
   bool attention();
   // Attention of a sequence [batch, length, width] to itself; -1 if it is not compiled. The mask,

@@ -123,10 +123,10 @@ int64_t first_equal(const float* x, int64_t n, float value) {
   return n;
 }
 
-typedef int32_t IntVector __attribute__((vector_size(kVectorBytes)));
+typedef int32_t PlaceLanes __attribute__((vector_size(kVectorBytes)));
 
-inline IntVector load_ints(const int32_t* from, int64_t count) {
-  IntVector result{};
+inline PlaceLanes load_ints(const int32_t* from, int64_t count) {
+  PlaceLanes result{};
   if (count == kVectorFloats) {
     std::memcpy(&result, from, sizeof(result));
   } else {
@@ -141,15 +141,15 @@ void rank(const int32_t* keys, int64_t n, int32_t* places) {
   std::fill_n(steps + kVectorFloats, kVectorFloats, -1);
   for (int64_t i = 0; i < n; i += kVectorFloats) {
     const int64_t count = n - i < kVectorFloats ? n - i : kVectorFloats;
-    const IntVector own = load_ints(keys + i, count);
-    IntVector minus{};
+    const PlaceLanes own = load_ints(keys + i, count);
+    PlaceLanes minus{};
     for (int64_t j = 0; j < i; ++j) minus += keys[j] <= own;
     for (int64_t j = 0; j < count; ++j) {
-      const IntVector is_behind = load_ints(steps + kVectorFloats - 1 - j, kVectorFloats);
+      const PlaceLanes is_behind = load_ints(steps + kVectorFloats - 1 - j, kVectorFloats);
       minus += (keys[i + j] < own) | ((keys[i + j] == own) & is_behind);
     }
     for (int64_t j = i + count; j < n; ++j) minus += keys[j] < own;
-    const IntVector before = -minus;
+    const PlaceLanes before = -minus;
     std::memcpy(places + i, &before, static_cast<size_t>(count) * sizeof(int32_t));
   }
 }

@@ -312,7 +312,6 @@ constexpr DerivativeRow kRows[] = {
     {"aten::threshold", &threshold},
     {"aten::tanh", &tanh},
     {"aten::sigmoid", &sigmoid},
-    {"aten::special_expit", &sigmoid},
     {"aten::silu", &silu},
     {"aten::mish", &mish},
     {"aten::hardswish", &hardswish},

@@ -181,13 +181,10 @@ constexpr auto kDecomposed = DerivativeKind::kDecomposition;
 
 constexpr DerivativeRow kRows[] = {
     {"aten::cat", &cat},
-    {"aten::concat", &cat},
-    {"aten::concatenate", &cat},
     {"aten::stack", &stack},
     {"aten::_stack", &stack},
     {"aten::hstack", kDecomposed, &hstack},
     {"aten::vstack", kDecomposed, &vstack},
-    {"aten::row_stack", kDecomposed, &vstack},
     {"aten::dstack", kDecomposed, &dstack},
     {"aten::column_stack", kDecomposed, &column_stack},
     {"aten::block_diag", &block_diag},

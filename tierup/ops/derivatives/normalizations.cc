@@ -327,11 +327,9 @@ constexpr uint32_t kStatistics = 0b11110;  // All results but the first.
 
 constexpr DerivativeRow kRows[] = {
     {"aten::softmax.int", &softmax},
-    {"aten::special_softmax", &softmax},
     {"aten::_softmax", &softmax},
     {"aten::_safe_softmax", &softmax},
     {"aten::log_softmax.int", &log_softmax},
-    {"aten::special_log_softmax", &log_softmax},
     {"aten::_log_softmax", &log_softmax},
     {"aten::_softmax_backward_data", &softmax_backward},
     {"aten::_log_softmax_backward_data", &log_softmax_backward},

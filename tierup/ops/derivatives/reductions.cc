@@ -294,7 +294,6 @@ constexpr DerivativeRow kRows[] = {
     {"aten::frobenius_norm.dim", &frobenius_norm},
     {"aten::linalg_vector_norm", &vector_norm},
     {"aten::logsumexp", &logsumexp},
-    {"aten::special_logsumexp", &logsumexp},
     {"aten::quantile", kDecomposed, &quantile},
     {"aten::quantile.scalar", kDecomposed, &quantile},
     {"aten::nanquantile", kDecomposed, &nanquantile},

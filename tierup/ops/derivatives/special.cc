@@ -60,15 +60,10 @@ void i1e(GradContext& c) {
 }
 
 constexpr DerivativeRow kRows[] = {
-    {"aten::special_entr", &entr},
-    {"aten::special_erfcx", &erfcx},
-    {"aten::special_ndtr", &ndtr},
-    {"aten::special_ndtri", &ndtri},
-    {"aten::special_log_ndtr", &log_ndtr},
-    {"aten::i0", &i0},
-    {"aten::special_i0", &i0},
-    {"aten::special_i0e", &i0e},
-    {"aten::special_i1", &i1},
+    {"aten::special_entr", &entr},         {"aten::special_erfcx", &erfcx},
+    {"aten::special_ndtr", &ndtr},         {"aten::special_ndtri", &ndtri},
+    {"aten::special_log_ndtr", &log_ndtr}, {"aten::i0", &i0},
+    {"aten::special_i0e", &i0e},           {"aten::special_i1", &i1},
     {"aten::special_i1e", &i1e},
 };
 

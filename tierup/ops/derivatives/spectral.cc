@@ -423,7 +423,6 @@ constexpr DerivativeRow kRows[] = {
     {"aten::linalg_matrix_rank.atol_rtol_float", kNone},
     {"aten::linalg_matrix_exp", &matrix_exp},
     {"aten::matrix_exp", &matrix_exp},
-    {"aten::linalg_matrix_power", kDecomposed, &matrix_power},
     {"aten::matrix_power", kDecomposed, &matrix_power},
     {"aten::linalg_tensorinv", kDecomposed, &tensorinv},
     {"aten::linalg_tensorsolve", kDecomposed, &tensorsolve},

@@ -37,7 +37,7 @@ Prepared refusal_behind_convolution(const char* op, std::vector<net::Arg> rest) 
 
 TEST(NetRefusals, of_arguments) {
   const Prepared found =
-      refusal_behind_convolution("aten::add.Tensor", {L::c(numbers({1, 4, 5, 5}, 2)), L::c(2)});
+      refusal_behind_convolution("aten::adaptive_avg_pool2d", {L::c(ints({3, 3}))});
   EXPECT_EQ(found.reason, NetRefusal::kArguments);
   EXPECT_EQ(found.operation, 1U);
 }

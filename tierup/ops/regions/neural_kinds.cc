@@ -32,12 +32,16 @@ uint32_t constant_arguments(OpKind kind) {
     case OpKind::kDropout: return bits({1, 2});
     case OpKind::kElu:
     case OpKind::kRmsNorm:
+    case OpKind::kSum:
+    case OpKind::kRepeatEach:
     case OpKind::kMean: return bits({1, 2, 3});
     case OpKind::kNorm: return bits({1, 2, 3, 4});
     case OpKind::kSlice: return bits({1, 4});
     case OpKind::kMaskedFill: return bits({2});
     case OpKind::kTo: return bits({1, 2, 3, 4});
+    case OpKind::kLike: return bits({2, 3, 4});
     case OpKind::kRsub:
+    case OpKind::kMovedim:
     case OpKind::kRoll:
     case OpKind::kLargest:
     case OpKind::kClamp:
@@ -56,6 +60,11 @@ uint32_t constant_arguments(OpKind kind) {
     case OpKind::kPixelUnshuffle:
     case OpKind::kChannelShuffle:
     case OpKind::kCat:
+    case OpKind::kStack:
+    case OpKind::kSelf:
+    case OpKind::kNarrow:
+    case OpKind::kSqueezeDims:
+    case OpKind::kFlip:
     case OpKind::kLeakyRelu:
     case OpKind::kClampMin:
     case OpKind::kClampMax:
@@ -82,6 +91,48 @@ bool gives_no_tensor(OpKind kind) {
 
 bool gives_parts(OpKind kind) {
   return kind == OpKind::kSplit || kind == OpKind::kChunk || kind == OpKind::kUnbind;
+}
+
+OpKind net_kind(const Op& op) {
+  const bool is_other_body = op.facts().net == OpKind::kNone && op.body() != nullptr;
+  return is_other_body ? OpKind::kPointwise : op.facts().net;
+}
+
+std::optional<kernels::net::Pointwise> net_pointwise(
+    const Op& op, const std::vector<MeaningArgument>& arguments) {
+  if (op.body() == nullptr) return std::nullopt;
+  const PointwiseMeaning meaning = meaning_of(op, arguments);
+  if (meaning.refusal || meaning.common != ScalarType::kFloat || meaning.result != ValueForm{})
+    return std::nullopt;
+  kernels::net::Pointwise result{meaning.body, {}};
+  for (const auto& operand : meaning.operands) {
+    if (const auto* index = std::get_if<size_t>(&operand)) {
+      result.operands.emplace_back(*index);
+    } else {
+      result.operands.emplace_back(static_cast<float>(std::get<Scalar>(operand).to_double()));
+    }
+  }
+  return result;
+}
+
+bool takes_list(OpKind kind) {
+  return kind == OpKind::kCat || kind == OpKind::kStack || kind == OpKind::kStackColumns ||
+         kind == OpKind::kStackRows;
+}
+
+bool stands_between(OpKind kind) {
+  switch (kind) {
+    case OpKind::kPointwise:
+    case OpKind::kStack:
+    case OpKind::kStackColumns:
+    case OpKind::kStackRows:
+    case OpKind::kRepeat:
+    case OpKind::kTile:
+    case OpKind::kRepeatEach:
+    case OpKind::kFlip:
+    case OpKind::kSum: return true;
+    default: return false;
+  }
 }
 
 bool is_heavy(OpKind kind) {

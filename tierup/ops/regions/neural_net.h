@@ -19,6 +19,7 @@
 #include "tierup/base/recently_used.h"
 #include "tierup/kernels/net/compiled_net.h"
 #include "tierup/ops/regions/input_form.h"
+#include "tierup/ops/regions/pointwise_meaning.h"
 #include "tierup/ops/regions/refusal.h"
 #include "tierup/ops/regions/twin_calls.h"
 #include "tierup/ops/table/holds_memory.h"
@@ -33,6 +34,17 @@ bool gives_no_tensor(kernels::net::OpKind kind);
 // Whether operators of this kind take a tensor apart: they give one list, whose elements are the
 // results in a net.
 bool gives_parts(kernels::net::OpKind kind);
+
+// What an operator is to nets: what its row says, or point-wise, if its row has a body.
+kernels::net::OpKind net_kind(const Op& op);
+// What a call means to nets; none if it is not point-wise in float32 with a result of that.
+std::optional<kernels::net::Pointwise> net_pointwise(const Op& op,
+                                                     const std::vector<MeaningArgument>& arguments);
+// Whether the first argument is a list of tensors.
+bool takes_list(kernels::net::OpKind kind);
+// Whether nets take such an operator only for what needs its result: fusion groups do it as well
+// as a net would.
+bool stands_between(kernels::net::OpKind kind);
 
 // Whether the kind is worth a net by itself: convolutions and products with constant weights.
 bool is_heavy(kernels::net::OpKind kind);

@@ -46,9 +46,21 @@ class Line {
   int add(const char* name, std::vector<net::Arg> args, size_t outputs = 1, bool in_place = false) {
     net::Op op;
     const Op* row = OpTable::instance().find(name);
-    op.kind = row->facts().net;
+    op.kind = net_kind(*row);
     EXPECT_NE(op.kind, net::OpKind::kNone) << name;
     op.keeps_shape = in_place;
+    std::vector<MeaningArgument> meant;
+    for (const net::Arg& arg : args) {
+      MeaningArgument& argument = meant.emplace_back();
+      if (arg.is_value()) {
+        argument.tensor = ValueForm{};
+      } else if (arg.constant.is_tensor()) {
+        argument.tensor = form_of(*arg.constant.to_tensor().impl());
+      } else {
+        argument.value = arg.constant;
+      }
+    }
+    op.pointwise = net_pointwise(*row, meant).value_or(net::Pointwise{});
     op.args = std::move(args);
     for (size_t i = 0; i < outputs; ++i) op.outputs.push_back(program_.value_count++);
     rows_.push_back(row);

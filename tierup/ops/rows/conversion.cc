@@ -129,7 +129,7 @@ constexpr OpRow kRows[] = {
      facts(OpKind::kTo)},
     {"aten::to.other(Tensor(a) self, Tensor other, bool non_blocking=False, bool copy=False, "
      "MemoryFormat? memory_format=None) -> Tensor(a)",
-     boxed_lazy<&to_other>, ir::kNoEffect, &shapes::same},
+     boxed_lazy<&to_other>, ir::kNoEffect, &shapes::same, facts(OpKind::kLike)},
     {"aten::to.dtype_layout(Tensor(a) self, *, ScalarType? dtype=None, Layout? layout=None, "
      "Device? device=None, bool? pin_memory=None, bool non_blocking=False, bool copy=False, "
      "MemoryFormat? memory_format=None) -> Tensor(a)",
@@ -153,12 +153,12 @@ constexpr OpRow kRows[] = {
      out_variant<&to_copy_out>},
     {"aten::cpu(Tensor(a) self) -> Tensor(b|a)", boxed_lazy<&cpu>, ir::kNoEffect, &shapes::same},
     {"aten::type_as(Tensor self, Tensor other) -> Tensor", boxed_lazy<&type_as>, ir::kNoEffect,
-     &shapes::same},
+     &shapes::same, facts(OpKind::kLike)},
     {"aten::contiguous(Tensor(a) self, *, MemoryFormat memory_format=0) -> Tensor(a)",
      boxed<&contiguous>, ir::kNoEffect, &shapes::same,
      facts(Role::kContiguous, OpKind::kContiguous)},
     {"aten::clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor", boxed_lazy<&clone>,
-     ir::kNoEffect, &shapes::same},
+     ir::kNoEffect, &shapes::same, facts(OpKind::kSelf)},
     {"aten::clone.out(Tensor self, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> "
      "Tensor(a!)",
      out_variant<&clone>},
@@ -185,10 +185,10 @@ constexpr OpRow kRows[] = {
     {"aten::zero_(Tensor(a!) self) -> Tensor(a!)", boxed_lazy<&zero_>},
     {"aten::zero(Tensor self) -> Tensor", boxed<&zero>},
     {"aten::zero.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", out_variant<&zero>},
-    {"aten::detach(Tensor(a) self) -> Tensor(a)", boxed_lazy<&detach>, ir::kNoEffect,
-     &shapes::same},
+    {"aten::detach(Tensor(a) self) -> Tensor(a)", boxed_lazy<&detach>, ir::kNoEffect, &shapes::same,
+     facts(OpKind::kSelf)},
     {"aten::lift_fresh(Tensor(a) self) -> Tensor(a)", boxed_lazy<&itself>, ir::kNoEffect,
-     &shapes::same},
+     &shapes::same, facts(OpKind::kSelf)},
     {"aten::lift_fresh_copy(Tensor self) -> Tensor", boxed_lazy<&fresh_copy>, ir::kNoEffect,
      &shapes::same},
     {"aten::lift_fresh_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)",

@@ -50,10 +50,10 @@ constexpr auto kRows = std::to_array<OpRow>({
     // The transformers library's own operator for the same, in what it exports.
     {"transformers::grouped_mm_fallback(Tensor input, Tensor weight, Tensor offs) -> Tensor",
      boxed<&kernels::grouped_mm_rows>},
-    {"aten::linalg_matmul(Tensor self, Tensor other) -> Tensor", boxed<&kernels::matmul>,
-     ir::kNoEffect, &shapes::matmul, facts(ProductKind::kAny)},
-    {"aten::linalg_matmul.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
-     out_variant<&kernels::matmul>},
+    other_name("aten::linalg_matmul(Tensor self, Tensor other) -> Tensor", "aten::matmul"),
+    other_name(
+        "aten::linalg_matmul.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)",
+        "aten::matmul.out"),
     {"aten::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor",
      boxed<&kernels::linear>, ir::kNoEffect, &shapes::linear,
      facts(Role::kLinear, Fits::kLinear, Work::kProduct, OpKind::kLinear, ProductKind::kLinear)},
@@ -114,9 +114,9 @@ constexpr auto kRows = std::to_array<OpRow>({
     {"aten::outer(Tensor self, Tensor vec2) -> Tensor", boxed<&kernels::outer>},
     {"aten::outer.out(Tensor self, Tensor vec2, *, Tensor(a!) out) -> Tensor(a!)",
      out_variant<&kernels::outer>},
-    {"aten::ger(Tensor self, Tensor vec2) -> Tensor", boxed<&kernels::outer>},
-    {"aten::ger.out(Tensor self, Tensor vec2, *, Tensor(a!) out) -> Tensor(a!)",
-     out_variant<&kernels::outer>},
+    other_name("aten::ger(Tensor self, Tensor vec2) -> Tensor", "aten::outer"),
+    other_name("aten::ger.out(Tensor self, Tensor vec2, *, Tensor(a!) out) -> Tensor(a!)",
+               "aten::outer.out"),
     {"aten::addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> "
      "Tensor",
      boxed<&kernels::addr>},

@@ -117,10 +117,11 @@ constexpr auto kRows = std::to_array<OpRow>({
     {"aten::_log_softmax.out(Tensor self, int dim, bool half_to_float, *, Tensor(a!) out) -> "
      "Tensor(a!)",
      out_variant<&kernels::log_softmax_raw>},
-    {"aten::special_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
-     boxed<&kernels::softmax>},
-    {"aten::special_log_softmax(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
-     boxed<&kernels::log_softmax>},
+    other_name("aten::special_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
+               "aten::softmax.int"),
+    other_name(
+        "aten::special_log_softmax(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
+        "aten::log_softmax.int"),
     {"aten::_safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
      boxed<&kernels::safe_softmax>, ir::kNoEffect, nullptr, facts(Role::kRowwise)},
     {"aten::_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType "

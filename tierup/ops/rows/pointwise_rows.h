@@ -104,4 +104,13 @@ inline constexpr KernelFn pointwise_out = &detail::PointwiseRow<Kernel>::out;
     "aten::" name ".out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", body_out<__VA_ARGS__> \
   }
 
+// The same rows under another name.
+#define TIERUP_OTHER_FUNCTION(name, of)                                              \
+  other_name("aten::" name "(Tensor self) -> Tensor", "aten::" of),                  \
+      other_name("aten::" name ".out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)", \
+                 "aten::" of ".out")
+#define TIERUP_OTHER_UNARY(name, of) \
+  TIERUP_OTHER_FUNCTION(name, of),   \
+      other_name("aten::" name "_(Tensor(a!) self) -> Tensor(a!)", "aten::" of "_")
+
 }  // namespace tierup::ops

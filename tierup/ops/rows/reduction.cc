@@ -71,7 +71,8 @@ Tensor frobenius_norm(const Tensor& self, const IntVector& dims, bool keepdim) {
 constexpr OpRow kRows[] = {
     {"aten::sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? "
      "dtype=None) -> Tensor",
-     boxed<&k::sum>, ir::kNoEffect, &shapes::reduce, facts(Role::kRowwise, FoldKind::kSum)},
+     boxed<&k::sum>, ir::kNoEffect, &shapes::reduce,
+     facts(OpKind::kSum, Role::kRowwise, FoldKind::kSum)},
     {"aten::sum.IntList_out(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? "
      "dtype=None, Tensor(a!) out) -> Tensor(a!)",
      out_variant<&k::sum>},
@@ -273,11 +274,11 @@ constexpr OpRow kRows[] = {
     {"aten::logsumexp.out(Tensor self, int[1] dim, bool keepdim=False, *, Tensor(a!) out) -> "
      "Tensor(a!)",
      out_variant<&k::logsumexp>},
-    {"aten::special_logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor",
-     boxed<&k::logsumexp>},
-    {"aten::special_logsumexp.out(Tensor self, int[1] dim, bool keepdim=False, *, Tensor(a!) out) "
-     "-> Tensor(a!)",
-     out_variant<&k::logsumexp>},
+    other_name("aten::special_logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor",
+               "aten::logsumexp"),
+    other_name("aten::special_logsumexp.out(Tensor self, int[1] dim, bool keepdim=False, *, "
+               "Tensor(a!) out) -> Tensor(a!)",
+               "aten::logsumexp.out"),
     {"aten::count_nonzero(Tensor self, int? dim=None) -> Tensor", boxed<&count_nonzero>},
     {"aten::count_nonzero.out(Tensor self, int? dim=None, *, Tensor(a!) out) -> Tensor(a!)",
      out_variant<&count_nonzero>},

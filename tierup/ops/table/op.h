@@ -71,11 +71,22 @@ struct OpRow {
   uint8_t effects = ir::kNoEffect;
   ShapeFn shape = nullptr;
   RowFacts facts{};
+  const char* same_as = nullptr;  // The operator that this is another name of.
 };
+
+// Another name of an operator, by its qualified name: `aten::concat` of `aten::cat`. All but the
+// schema is that operator's: kernel, effects, shapes, facts and derivative. The arguments are alike
+// but for their names.
+constexpr OpRow other_name(const char* schema, const char* of) {
+  return {.schema = schema, .same_as = of};
+}
 
 class Op final : public ir::Operator {
  public:
   explicit Op(const OpRow& row);  // Parses the schema.
+  // Another name of `of`, which must outlive it.
+  Op(const OpRow& row, const Op& of);
+  // What defines it: of another name, the operator's own row.
   const OpRow& row() const { return *row_; }
   KernelFn kernel() const { return row_->kernel.call; }
   // Null unless the operator is pure and point-wise.

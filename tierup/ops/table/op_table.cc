@@ -35,6 +35,11 @@ Op::Op(const OpRow& row) : row_(&row) {
   derivative_ = find_derivative(schema_);
 }
 
+Op::Op(const OpRow& row, const Op& of) : row_(of.row_), derivative_(of.derivative_) {
+  schema_ = ir::parse_schema(row.schema);
+  effects_ = of.effects_;
+}
+
 std::span<const Family> families() { return kFamilies; }
 
 OpTable::OpTable() {
@@ -58,7 +63,17 @@ const OpTable& OpTable::instance() {
 }
 
 const Op* OpTable::get(const Entry& entry) const {
-  std::call_once(entry.parsed, [&] { entry.op = std::make_unique<Op>(*entry.row); });
+  std::call_once(entry.parsed, [&] {
+    const OpRow& row = *entry.row;
+    if (row.same_as == nullptr) {
+      entry.op = std::make_unique<Op>(row);
+      return;
+    }
+    const Op* of = find(row.same_as);
+    require(of != nullptr, ErrorCode::kInternal, "{} is another name of {}, which there is not",
+            entry.row->schema, row.same_as);
+    entry.op = std::make_unique<Op>(row, *of);
+  });
   return entry.op.get();
 }
 

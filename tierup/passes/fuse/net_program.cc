@@ -44,6 +44,7 @@ class ProgramMaker {
     op.kind = member.kind;
     op.keeps_shape = is_in_place(*member.node);
     op.result_count = member.node->outputs().size();
+    op.pointwise = pointwise_of(*member.node).value_or(kernels::net::Pointwise{});
     for (Value* input : member.node->inputs()) {
       if (const IValue* constant = constant_of(input)) {
         op.args.push_back({-1, *constant});

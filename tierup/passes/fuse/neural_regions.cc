@@ -70,7 +70,7 @@ class Regions {
         continue;
       }
       if (!node->is(NodeKind::kConstant)) visit(node);
-      if (is_given_up_) return reset_all();
+      if (is_given_up_) return reset();
     }
     close();
   }
@@ -83,6 +83,9 @@ class Regions {
     deferred_.clear();
     roots_.clear();
     unpackings_.clear();
+    following_.clear();
+    viewed_.clear();
+    passed_readers_.clear();
   }
 
   void visit(Node* node) {
@@ -162,7 +165,8 @@ class Regions {
     if (kind == OpKind::kNone || node.inputs().empty() || refusals_.is_excluded(&node))
       return false;
     if (is_unused(node) && !is_in_place(node)) return false;
-    if (kind == OpKind::kCat && !made_.contains(node.input(0))) return false;
+    if (ops::takes_list(kind) && !made_.contains(node.input(0))) return false;
+    if (ops::stands_between(kind) && !depends_on(node, following_)) return false;
     const NetRefusal refusal = net_refusal(node, kind, context_.hints());
     if (refusal != NetRefusal::kNone) refusals_.note(&node, refusal);
     return refusal == NetRefusal::kNone;
@@ -190,8 +194,10 @@ class Regions {
     }
     const Node* giver = member.unpacking != nullptr ? member.unpacking : node;
     const bool shares = is_in_place(*node) || is_view(*node);
+    const bool follows = makes_product(kind) || depends_on(*node, following_);
     for (const Value* output : giver->outputs()) {
       made_.insert(output);
+      if (follows) following_.insert(output);
       if (ops::gives_no_tensor(kind) && kind != OpKind::kTensors) numbers_made_.insert(output);
       if (shares) roots_[output] = root_of(node->input(0));
       if (is_view(*node)) viewed_.insert(root_of(node->input(0)));
@@ -257,6 +263,7 @@ class Regions {
   }
 
   void close() {
+    if (refusals_.exclude_all(leading_nowhere(members_), NetRefusal::kLeadsNowhere)) return reset();
     const std::vector<const Node*> dropped = drop_views_of_inputs();
     std::vector<Exit> exits;
     const NetRefusal refusal = refusal_of_region(exits);
@@ -265,12 +272,7 @@ class Regions {
     } else {
       for (const Member& member : members_) refusals_.note(member.node, refusal);
     }
-    reset_all();
-  }
-  void reset_all() {
     reset();
-    viewed_.clear();
-    passed_readers_.clear();
   }
 
   NetRefusal refusal_of_region(std::vector<Exit>& exits) {
@@ -464,6 +466,7 @@ class Regions {
   std::vector<Member> members_;
   std::unordered_set<const Value*> made_;            // By members.
   std::unordered_set<const Value*> numbers_made_;    // Of these, numbers.
+  std::unordered_set<const Value*> following_;       // ... and what needs a product.
   std::unordered_set<const Value*> passed_;          // Need the region's results.
   std::unordered_set<const Value*> passed_readers_;  // What deferred nodes read.
   std::unordered_set<const Value*> viewed_;          // Roots that a view shows.

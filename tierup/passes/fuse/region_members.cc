@@ -1,6 +1,7 @@
 #include "tierup/passes/fuse/region_members.h"
 
 #include <algorithm>
+#include <ranges>
 
 #include "tierup/ops/regions/group_loads.h"
 #include "tierup/ops/regions/matrix_meta_tensors.h"
@@ -21,7 +22,26 @@ OpKind kind_of(const Node& node) {
     if (type->element()->is(TypeKind::kInt)) return OpKind::kList;
     return type->element()->is(TypeKind::kTensor) ? OpKind::kTensors : OpKind::kNone;
   }
-  return node.is(NodeKind::kOp) ? ops::op_of(*node.op()).facts().net : OpKind::kNone;
+  return node.is(NodeKind::kOp) ? ops::net_kind(ops::op_of(*node.op())) : OpKind::kNone;
+}
+
+std::optional<kernels::net::Pointwise> pointwise_of(const Node& node) {
+  if (!node.is(NodeKind::kOp) || ops::op_of(*node.op()).body() == nullptr) return std::nullopt;
+  std::vector<ops::MeaningArgument> arguments;
+  for (const Value* input : node.inputs()) {
+    const IValue* constant = constant_of(input);
+    const bool is_float = constant == nullptr && input->type()->is(TypeKind::kTensor);
+    if (constant == nullptr && !is_float) return std::nullopt;
+    ops::MeaningArgument& argument = arguments.emplace_back();
+    if (is_float) {
+      argument.tensor = ops::ValueForm{};
+    } else if (constant->is_tensor()) {
+      argument.tensor = ops::form_of(*constant->to_tensor().impl());
+    } else {
+      argument.value = *constant;
+    }
+  }
+  return ops::net_pointwise(ops::op_of(*node.op()), arguments);
 }
 
 bool takes_mask(OpKind kind, size_t argument) {
@@ -214,6 +234,30 @@ bool is_left_to_a_group(const std::vector<RegionMember>& members, const GateWork
          (std::any_of(members.begin(), members.end(), gives_gates) ||
           std::all_of(members.begin(), members.end(), is_grouped)) &&
          has_groups();
+}
+
+bool makes_product(OpKind kind) {
+  return ops::is_heavy(kind) || kind == OpKind::kBatchMatmul || kind == OpKind::kAttention;
+}
+
+std::vector<const Node*> leading_nowhere(const std::vector<RegionMember>& members) {
+  std::unordered_set<const Node*> leading;
+  std::vector<const Node*> others;
+  for (const RegionMember& member : members | std::views::reverse) {
+    const auto is_needed = [&](const Value* output) {
+      return std::ranges::any_of(output->uses(),
+                                 [&](const ir::Use& use) { return leading.contains(use.user); });
+    };
+    const bool leads =
+        makes_product(member.kind) || std::ranges::any_of(outputs_of(member), is_needed);
+    if (leads) {
+      leading.insert(member.node);
+      if (member.unpacking != nullptr) leading.insert(member.unpacking);
+    } else if (ops::stands_between(member.kind)) {
+      others.push_back(member.node);
+    }
+  }
+  return others;
 }
 
 bool depends_on(const Node& node, const std::unordered_set<const Value*>& values) {

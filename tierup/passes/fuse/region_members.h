@@ -1,6 +1,7 @@
 // What a node may be to a compiled net: see neural_regions.h.
 #pragma once
 
+#include <optional>
 #include <unordered_set>
 #include <vector>
 
@@ -13,6 +14,8 @@
 namespace tierup::passes {
 
 kernels::net::OpKind kind_of(const ir::Node& node);
+// What a point-wise node means in float32; none if it is none, or has no such meaning.
+std::optional<kernels::net::Pointwise> pointwise_of(const ir::Node& node);
 // The kind of a node of kind `kind`, where its arguments are numbers, as tensors without
 // dimensions.
 kernels::net::OpKind kind_over_numbers(const ir::Node& node, kernels::net::OpKind kind);
@@ -40,6 +43,11 @@ struct RegionMember {
 inline std::span<ir::Value* const> outputs_of(const RegionMember& member) {
   return member.unpacking != nullptr ? member.unpacking->outputs() : member.node->outputs();
 }
+// Whether it multiplies matrices or convolves, of constants or not.
+bool makes_product(kernels::net::OpKind kind);
+// Members that stand between others (ops::stands_between) and that no product or convolution of the
+// region needs.
+std::vector<const ir::Node*> leading_nowhere(const std::vector<RegionMember>& members);
 bool depends_on(const ir::Node& node, const std::unordered_set<const ir::Value*>& values);
 // Which of those that stay follow; gives what is there behind the region alone.
 std::unordered_set<const ir::Value*> mark_followers(std::vector<RegionMember>& members);

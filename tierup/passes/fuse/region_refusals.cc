@@ -47,6 +47,13 @@ bool is_taken_apart(const Node& node, OpKind kind, const ir::ValueHints& hints) 
   return !may_be_rows && unpacking != nullptr && !is_unused(*unpacking);
 }
 
+// Reductions of rows and of tables, which lie in order, are done by groups with what is around
+// them, and in one pass. Images would have to be put in order first.
+bool is_fold_of_rows(const Node& node, OpKind kind, const ir::ValueHints& hints) {
+  constexpr size_t kImageRank = 4;
+  return kind == OpKind::kSum && seen_rank(node.input(0), hints) < kImageRank;
+}
+
 // Whether a tensor may lack positions: those are marked in it, and only some operators look.
 bool may_be_ragged(const Value* value) {
   std::vector<const Value*> open{value};
@@ -83,6 +90,8 @@ NetRefusal net_refusal(const Node& node, OpKind kind, const ir::ValueHints& hint
     if (is_tensor(input) && is_number(input, hints)) return NetRefusal::kNoElements;
   }
   if (looks_for_gaps(node, kind)) return NetRefusal::kArguments;
+  if (is_fold_of_rows(node, kind, hints)) return NetRefusal::kLeftToGroup;
+  if (kind == OpKind::kPointwise && !pointwise_of(node)) return NetRefusal::kArguments;
   if (kind == OpKind::kMultiHead || kind == OpKind::kLargest || kind == OpKind::kAdaptiveMax) {
     const auto others = node.outputs().subspan(1);
     const bool is_first_alone = std::all_of(
@@ -104,6 +113,11 @@ void RegionRefusals::note(const Node* node, NetRefusal reason) {
 
 void RegionRefusals::exclude(const Node* node, ops::RefusedNet refusal) {
   excluded_.emplace(node, std::move(refusal));
+}
+
+bool RegionRefusals::exclude_all(const std::vector<const Node*>& nodes, NetRefusal reason) {
+  for (const Node* node : nodes) exclude(node, reason);
+  return !nodes.empty();
 }
 
 void RegionRefusals::forget(const Node* node) {

@@ -26,6 +26,8 @@ class RegionRefusals {
   void note(const ir::Node* node, kernels::net::NetRefusal reason);
   // No net of its line was compiled because of it: it is not tried again.
   void exclude(const ir::Node* node, ops::RefusedNet refusal);
+  // Several; whether there are any.
+  bool exclude_all(const std::vector<const ir::Node*>& nodes, kernels::net::NetRefusal reason);
   bool is_excluded(const ir::Node* node) const { return excluded_.contains(node); }
   size_t excluded_count() const { return excluded_.size(); }
   // It stands in a net, or goes.
