@@ -35,18 +35,24 @@ ChannelLoops channel_loops() {
                         channel_loops_avx512)();
 }
 
-void sum_of_points(const float* x, int64_t batch, int64_t points, int64_t channels, float* sum) {
+namespace {
+
+void scaled_sum_of_points(const float* x, int64_t batch, int64_t points, int64_t channels,
+                          float factor, float* sum) {
   const ChannelLoops body = channel_loops();
   each_block(x, batch, points, channels, sum, [&](const float* from, int64_t count, float* to) {
-    body.sums(from, points, channels, count, 1, to);
+    body.sums(from, points, channels, count, factor, to);
   });
 }
 
+}  // namespace
+
+void sum_of_points(const float* x, int64_t batch, int64_t points, int64_t channels, float* sum) {
+  scaled_sum_of_points(x, batch, points, channels, 1, sum);
+}
+
 void mean_of_points(const float* x, int64_t batch, int64_t points, int64_t channels, float* mean) {
-  const ChannelLoops body = channel_loops();
-  each_block(x, batch, points, channels, mean, [&](const float* from, int64_t count, float* to) {
-    body.sums(from, points, channels, count, 1.0F / static_cast<float>(points), to);
-  });
+  scaled_sum_of_points(x, batch, points, channels, 1.0F / static_cast<float>(points), mean);
 }
 
 void mean_square_of_points(const float* x, int64_t batch, int64_t points, int64_t channels,

@@ -17,21 +17,11 @@ namespace {
 
 BlockRun run_of(Body body) { return RunTable::instance().find(body, ScalarType::kFloat)->run; }
 
-// Null for a function that has no loop of its own.
+// Null for a function that is no body of one number.
 BlockRun run_of(const Activation& activation) {
-  switch (activation.function) {
-    case Function::kRelu: return activation.alpha == 0 ? run_of(Body::kRelu) : nullptr;
-    case Function::kSwish: return activation.alpha == 1 ? run_of(Body::kSilu) : nullptr;
-    case Function::kHardswish: return run_of(Body::kHardswish);
-    case Function::kSigmoid: return run_of(Body::kSigmoid);
-    case Function::kTanh: return run_of(Body::kTanh);
-    case Function::kGeluErf: return run_of(Body::kGeluErf);
-    case Function::kGeluTanh: return run_of(Body::kGeluTanh);
-    case Function::kElu:
-    case Function::kClip:
-    case Function::kLinear: return nullptr;
-  }
-  return nullptr;
+  const std::optional<Formula> formula = formula_of(activation);
+  const bool is_body = formula && formula->size() == 1 && formula->front().operands.size() == 1;
+  return is_body ? run_of(formula->front().body) : nullptr;
 }
 
 // Multiplications beyond which packed weights are faster than rows of them.

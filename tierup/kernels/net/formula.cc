@@ -52,6 +52,8 @@ FormulaStep after(Body body, float number) {
   return {body, {{Kind::kStep, 0, 0}, {Kind::kNumber, 0, number}}};
 }
 
+}  // namespace
+
 std::optional<Formula> formula_of(const Activation& activation) {
   const auto [function, alpha, beta] = activation;
   switch (function) {
@@ -75,8 +77,6 @@ std::optional<Formula> formula_of(const Activation& activation) {
   }
   return std::nullopt;
 }
-
-}  // namespace
 
 std::vector<int> distinct(std::span<const int> values) {
   std::vector<int> result;

@@ -46,9 +46,9 @@ class Fuser {
   };
 
   Value& value(int id) { return net_.values[static_cast<size_t>(id)]; }
-  // The layer that makes a value which nothing else reads; null if there is none.
-  Placed* sole_producer(int id) {
-    if (value(id).uses != 1) return nullptr;
+  // The layer that makes a value which is read so many times, by who asks; null if there is none.
+  Placed* sole_producer(int id, int reads = 1) {
+    if (value(id).uses != reads) return nullptr;
     const auto at = static_cast<size_t>(id);
     if (at >= producer_.size() || producer_[at] == kNowhere) return nullptr;
     return &placed_[producer_[at]];
@@ -91,7 +91,8 @@ class Fuser {
     bool is_formula = layer.kind == LayerKind::kFunction;
     std::vector<int> inputs = distinct(layer.inputs);
     for (size_t i = 0; i < inputs.size();) {
-      Placed* earlier = producer_for(layer, inputs[i]);
+      const auto reads = std::ranges::count(layer.inputs, inputs[i]);
+      Placed* earlier = sole_producer(inputs[i], static_cast<int>(std::max<int64_t>(reads, 1)));
       const bool fits = earlier != nullptr && earlier->layer.epilogue.empty() &&
                         (is_formula || earlier->layer.kind == LayerKind::kFunction);
       const std::optional<Formula> before = fits ? formula_at(earlier->layer) : std::nullopt;
@@ -124,15 +125,6 @@ class Fuser {
     });
     return is_whole && layer.epilogue.empty() ? formula_of(layer) : std::nullopt;
   }
-  // The layer that makes a value which this one alone reads, not yet placed; null if there is none.
-  Placed* producer_for(const Layer& layer, int id) {
-    const auto own = std::ranges::count(layer.inputs, id);
-    if (value(id).uses != own) return nullptr;
-    const auto at = static_cast<size_t>(id);
-    if (at >= producer_.size() || producer_[at] == kNowhere) return nullptr;
-    return &placed_[producer_[at]];
-  }
-
   // Layers whose loops do what follows on each block before they go on.
   bool takes_steps(const Layer& layer) {
     if (layer.kind == LayerKind::kBinary) return layer.multiplies || is_join(layer);

@@ -139,6 +139,8 @@ inline bool is_function(const Layer* layer, Body body) {
          layer->formula[0].body == body && layer->formula[0].operands.size() == 1;
 }
 
+// The formula of an activation, or none.
+std::optional<Formula> formula_of(const Activation& activation);
 // The formula of a point-wise layer, whose inputs are its distinct operands in order; none if there
 // is none.
 std::optional<Formula> formula_of(const Layer& layer);

@@ -64,6 +64,16 @@ std::vector<size_t> fast_to_slow(const IntVector& strides) {
   return order;
 }
 
+// In the order that the strides give.
+memory::desc without_gaps(IntSpan sizes, IntVector strides) {
+  int64_t step = 1;
+  for (const size_t d : fast_to_slow(strides)) {
+    strides[d] = step;
+    step *= sizes[d];
+  }
+  return strided(sizes, strides);
+}
+
 }  // namespace
 
 memory::desc dense_like(const memory::desc& desc) {
@@ -75,12 +85,7 @@ memory::desc dense_like(const memory::desc& desc) {
   for (size_t d = sizes.size() - 1; d-- > 0;) {
     if (sizes[d] == 1) strides[d] = strides[d + 1] * sizes[d + 1];
   }
-  int64_t step = 1;
-  for (const size_t d : fast_to_slow(strides)) {
-    strides[d] = step;
-    step *= sizes[d];
-  }
-  return strided(sizes, strides);
+  return without_gaps(sizes, strides);
 }
 
 memory::desc ordered_like(const memory::desc& desc, IntSpan sizes) {
@@ -88,12 +93,7 @@ memory::desc ordered_like(const memory::desc& desc, IntSpan sizes) {
   IntVector strides = strides_of(desc);
   for (size_t d = 0; d < given.size(); ++d)
     if (given[d] == 1) strides[d] = std::numeric_limits<int64_t>::max();
-  int64_t step = 1;
-  for (const size_t d : fast_to_slow(strides)) {
-    strides[d] = step;
-    step *= sizes[d];
-  }
-  return strided(sizes, strides);
+  return without_gaps(sizes, strides);
 }
 
 bool same_layout(const memory::desc& a, const memory::desc& b) {

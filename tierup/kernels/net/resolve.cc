@@ -153,7 +153,7 @@ bool Resolver::visit() {
     case OpKind::kPermute: return permute(ints(1));
     case OpKind::kTranspose: return transpose(number_int(1), number_int(2));
     case OpKind::kUnsqueeze: return unsqueeze();
-    case OpKind::kSqueeze: return squeeze();
+    case OpKind::kSqueeze: return squeeze(false);
     case OpKind::kUnflatten: return unflatten();
     case OpKind::kSlice: return slice_of();
     case OpKind::kRoll: return roll();
@@ -181,8 +181,7 @@ bool Resolver::visit() {
     case OpKind::kNarrow: return narrow();
     case OpKind::kViewAs: return view_as();
     case OpKind::kRavel: return view({-1});
-    case OpKind::kSqueezeAll: return squeeze_dims(true);
-    case OpKind::kSqueezeDims: return squeeze_dims(false);
+    case OpKind::kSqueezeAll: return squeeze(true);
     case OpKind::kRepeat: return repeat(false);
     case OpKind::kTile: return repeat(true);
     case OpKind::kRepeatEach: return repeat_each();

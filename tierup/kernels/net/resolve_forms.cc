@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "tierup/kernels/net/resolver.h"
+#include "tierup/kernels/shape/view.h"
 
 namespace tierup::kernels::net {
 
@@ -12,28 +13,9 @@ bool Resolver::like() {
   return is_same && plain(4).is_none() && set(value(0));
 }
 
-// As movedim: those that are named, where they go to; the others in order.
 bool Resolver::move_dims() {
   const auto rank = static_cast<int64_t>(sizes(value(0)).size());
-  const IntVector from = ints(1);
-  const IntVector to = ints(2);
-  if (from.empty() || from.size() != to.size()) return false;
-  IntVector order(static_cast<size_t>(rank), -1);
-  std::vector<bool> is_named(static_cast<size_t>(rank), false);
-  for (size_t i = 0; i < from.size(); ++i) {
-    const auto source = static_cast<size_t>(wrap_dim(from[i], rank));
-    int64_t& place = order[static_cast<size_t>(wrap_dim(to[i], rank))];
-    if (place >= 0 || is_named[source]) return false;
-    place = static_cast<int64_t>(source);
-    is_named[source] = true;
-  }
-  int64_t next = 0;
-  for (int64_t& place : order) {
-    if (place >= 0) continue;
-    while (is_named[static_cast<size_t>(next)]) ++next;
-    place = next++;
-  }
-  return permute(order);
+  return permute(movedim_order(rank, ints(1), ints(2)));
 }
 
 // The matrix, or all matrices, turned. Of vectors, t() gives themselves.
@@ -52,19 +34,18 @@ bool Resolver::narrow() {
 }
 
 bool Resolver::view_as() {
-  const Tensor like = constant(1);
-  if (!is_value(1) && !like.defined()) return false;
-  const IntSpan wanted = is_value(1) ? sizes(value(1)) : like.sizes();
-  return view(IntVector(wanted.begin(), wanted.end()));
+  const std::optional<IntVector> wanted = sizes_of_other();
+  return wanted && view(*wanted);
 }
 
 // Without dimensions of one entry: all of them, or those that are named.
-bool Resolver::squeeze_dims(bool all) {
+bool Resolver::squeeze(bool all) {
   const IntSpan in = sizes(value(0));
-  const auto rank = static_cast<int64_t>(in.size());
+  if (in.empty() || (!all && !plain(1).is_int() && !plain(1).is_list())) return false;
   std::vector<bool> goes(in.size(), all);
   if (!all) {
-    for (const int64_t d : ints(1)) goes[static_cast<size_t>(wrap_dim(d, rank))] = true;
+    for (const int64_t d : ints(1))
+      goes[static_cast<size_t>(wrap_dim(d, static_cast<int64_t>(in.size())))] = true;
   }
   IntVector out;
   for (size_t d = 0; d < in.size(); ++d)

@@ -53,15 +53,6 @@ bool Resolver::unsqueeze() {
   return set(add(LayerKind::kView, {value(0)}, out).output);
 }
 
-bool Resolver::squeeze() {
-  IntVector out(sizes(value(0)).begin(), sizes(value(0)).end());
-  if (out.empty()) return false;
-  const int64_t at = wrap_dim(number_int(1), static_cast<int64_t>(out.size()));
-  if (out[static_cast<size_t>(at)] != 1) return set(value(0));
-  out.erase(out.begin() + at);
-  return set(add(LayerKind::kView, {value(0)}, out).output);
-}
-
 bool Resolver::unflatten() {
   const IntSpan in = sizes(value(0));
   const int64_t at = wrap_dim(number_int(1), static_cast<int64_t>(in.size()));
@@ -183,12 +174,16 @@ int Resolver::expanded(int input, const IntVector& wanted) {
   return input;
 }
 
-// As a value or a constant.
-bool Resolver::expand_as() {
+std::optional<IntVector> Resolver::sizes_of_other() const {
   const Tensor like = constant(1);
-  if (!is_value(1) && !like.defined()) return false;
+  if (!is_value(1) && !like.defined()) return std::nullopt;
   const IntSpan wanted = is_value(1) ? sizes(value(1)) : like.sizes();
-  return expand(IntVector(wanted.begin(), wanted.end()));
+  return IntVector(wanted.begin(), wanted.end());
+}
+
+bool Resolver::expand_as() {
+  const std::optional<IntVector> wanted = sizes_of_other();
+  return wanted && expand(*wanted);
 }
 
 bool Resolver::expand(const IntVector& wanted) {

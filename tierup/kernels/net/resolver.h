@@ -209,13 +209,15 @@ class Resolver {
   // The value with these sizes, -1 for those of its own; -1 if it has others.
   int expanded(int input, const IntVector& wanted);
   bool expand(const IntVector& wanted);
+  // Of the second argument, a value or a constant; none if it is neither.
+  std::optional<IntVector> sizes_of_other() const;
   bool expand_as();
   // The one entry of a dimension, `count` times.
   int repeat_entry(int input, size_t axis, int64_t count);
   bool view(IntVector wanted);
   bool flatten();
   bool unsqueeze();
-  bool squeeze();
+  bool squeeze(bool all);
   bool unflatten();
   // Entry `index` of a dimension, which goes.
   int entry_of(int input, size_t axis, int64_t index);
@@ -242,7 +244,6 @@ class Resolver {
   bool turn_matrix();
   bool narrow();
   bool view_as();
-  bool squeeze_dims(bool all);
   // The whole value, `count` times one behind the other.
   int copies_along(int input, size_t axis, int64_t count);
   bool repeat(bool is_tile);

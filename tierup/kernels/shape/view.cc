@@ -261,14 +261,13 @@ Tensor matrix_adjoint(const Tensor& self) {
   return adjoint(self);
 }
 
-Tensor movedim(const Tensor& self, const IntVector& source, const IntVector& destination) {
+IntVector movedim_order(int64_t rank, const IntVector& source, const IntVector& destination) {
   if (source.size() != destination.size()) {
     fail(ErrorCode::kInvalidArgument,
          "movedim: Invalid source or destination dims: source ({} dims) should contain the same "
          "number of dims as destination ({} dims)",
          shape_string(source), shape_string(destination));
   }
-  const int64_t rank = self.dim();
   IntVector order(static_cast<size_t>(rank), -1);
   SmallVector<bool, 8> moved(static_cast<size_t>(std::max<int64_t>(rank, 1)), false);
   for (size_t i = 0; i < source.size(); ++i) {
@@ -292,7 +291,11 @@ Tensor movedim(const Tensor& self, const IntVector& source, const IntVector& des
     while (moved[next]) ++next;
     slot = next++;
   }
-  return permute(self, order);
+  return order;
+}
+
+Tensor movedim(const Tensor& self, const IntVector& source, const IntVector& destination) {
+  return permute(self, movedim_order(self.dim(), source, destination));
 }
 
 Tensor movedim_int(const Tensor& self, int64_t source, int64_t destination) {

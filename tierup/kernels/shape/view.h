@@ -47,6 +47,8 @@ Tensor matrix_transpose(const Tensor& self);
 Tensor adjoint(const Tensor& self);
 // aten::matrix_H: adjoint of a single matrix.
 Tensor matrix_adjoint(const Tensor& self);
+// The permutation that movedim makes: for each place, the dimension that comes to it.
+IntVector movedim_order(int64_t rank, const IntVector& source, const IntVector& destination);
 Tensor movedim(const Tensor& self, const IntVector& source, const IntVector& destination);
 Tensor movedim_int(const Tensor& self, int64_t source, int64_t destination);
 

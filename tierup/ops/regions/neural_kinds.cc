@@ -63,7 +63,6 @@ uint32_t constant_arguments(OpKind kind) {
     case OpKind::kStack:
     case OpKind::kSelf:
     case OpKind::kNarrow:
-    case OpKind::kSqueezeDims:
     case OpKind::kFlip:
     case OpKind::kLeakyRelu:
     case OpKind::kClampMin:

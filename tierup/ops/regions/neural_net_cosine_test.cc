@@ -20,16 +20,6 @@ using net::LayerKind;
 
 class NetOfUnitVectors : public kernels::OnInstructionSet {};
 
-net::LayerNet recognized(Line& line, int output, const std::vector<IValue>& inputs) {
-  net::LayerNet layers = net::resolve(line.program({output}), inputs);
-  net::recognize(layers);
-  return layers;
-}
-int64_t count_of(const net::LayerNet& layers, LayerKind kind) {
-  return std::ranges::count_if(layers.layers,
-                               [&](const net::Layer& layer) { return layer.kind == kind; });
-}
-
 // As torch.nn.functional.normalize: x / max(its length, eps).expand_as(x).
 int unit(Line& line, int x, double eps = 1e-12) {
   const int length = line.add("aten::linalg_vector_norm",

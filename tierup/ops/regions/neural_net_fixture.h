@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "tierup/kernels/net/layers.h"
 #include "tierup/ops/regions/neural_net.h"
 #include "tierup/ops/table/op_table.h"
 
@@ -109,6 +110,17 @@ class Line {
   OpRow planted_row_{};
   std::optional<Op> planted_;
 };
+
+// The layers of a line, with formulas recognised, and how many of them are of a kind.
+inline net::LayerNet recognized(Line& line, int output, const std::vector<IValue>& inputs) {
+  net::LayerNet layers = net::resolve(line.program({output}), inputs);
+  net::recognize(layers);
+  return layers;
+}
+inline int64_t count_of(const net::LayerNet& layers, net::LayerKind kind) {
+  return std::ranges::count_if(layers.layers,
+                               [&](const net::Layer& layer) { return layer.kind == kind; });
+}
 
 inline void expect_close(const IValue& a, const IValue& b) {
   const Tensor x = a.to_tensor();

@@ -24,14 +24,9 @@ using net::LayerKind;
 class NetOfForms : public kernels::OnInstructionSet {};
 
 net::LayerNet fused(Line& line, int output, const std::vector<IValue>& inputs) {
-  net::LayerNet layers = net::resolve(line.program({output}), inputs);
-  net::recognize(layers);
+  net::LayerNet layers = recognized(line, output, inputs);
   net::fuse(layers, net::FactorCheck::kBeforehand);
   return layers;
-}
-int64_t count_of(const net::LayerNet& layers, LayerKind kind) {
-  return std::ranges::count_if(layers.layers,
-                               [&](const net::Layer& layer) { return layer.kind == kind; });
 }
 
 Tensor image() { return numbers({2, 6, 5, 7}, 3); }

@@ -130,7 +130,7 @@ constexpr OpRow kRows[] = {
     {"aten::squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)", boxed_lazy<&k::squeeze_dim>,
      ir::kNoEffect, &shapes::squeeze, facts(Role::kRearrangement, Fits::kDims, OpKind::kSqueeze)},
     {"aten::squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)", boxed_lazy<&k::squeeze_dims>,
-     ir::kNoEffect, &shapes::squeeze, facts(OpKind::kSqueezeDims, Fits::kDims)},
+     ir::kNoEffect, &shapes::squeeze, facts(OpKind::kSqueeze, Fits::kDims)},
     {"aten::squeeze_(Tensor(a!) self) -> Tensor(a!)", boxed_lazy<geometry_inplace<&k::squeeze>>,
      ir::kNoEffect, nullptr, facts(Geometry::kChanged)},
     {"aten::squeeze_.dim(Tensor(a!) self, int dim) -> Tensor(a!)",
